@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rerank.cluster.connect import FAILED, LOST, connect, dask_distributed, one_line
+from rerank.cluster.index import ClusterIndex, OpenIndex, environment, run_task, state
+from rerank.cluster.training import train_on
 from rerank.errors import ClusterError, InvalidInputError, RerankError
+from rerank.features.families.functions import FUNCTIONS
 from rerank.files.lists import RunLike, TopicsLike
+from rerank.index.index import Index
+from rerank.rankers.imported import ImportedTrees
+from rerank.rankers.ranker import Ranker
 from rerank.runtime.progress import track
 from rerank.types import RankingData, Run
-
-if TYPE_CHECKING:
-    from rerank.cluster.index import ClusterIndex, OpenIndex
-    from rerank.index.index import Index
-    from rerank.rankers.imported import ImportedTrees
-    from rerank.rankers.ranker import Ranker
 
 TASKS_PER_WORKER = 3  # that are submitted before the first of them has ended
 RETRIES = 2  # of a task that fails for another reason than its input
@@ -95,8 +96,6 @@ class Cluster(AbstractContextManager["Cluster"]):
             An `Index`; every worker opens the folder once.
 
         """
-        from rerank.cluster.index import ClusterIndex
-
         return ClusterIndex(self, path, language, **resources)
 
     def rerank(
@@ -122,9 +121,6 @@ class Cluster(AbstractContextManager["Cluster"]):
             The documents with the model's scores.
 
         """
-        from rerank.cluster.index import ClusterIndex
-        from rerank.index.index import Index
-
         if isinstance(index, ClusterIndex):
             return index.rerank(model, topics, run, **options)
         with self.open(*((index.path, index.language) if isinstance(index, Index) else (index,))) as opened:
@@ -160,8 +156,6 @@ class Cluster(AbstractContextManager["Cluster"]):
             If LightGBM is not installed, or the training fails, because a worker was lost, for example.
 
         """
-        from rerank.cluster.training import train_on
-
         return train_on(self, ranker, data, eval_set)
 
     def workers(self) -> dict[str, int]:
@@ -229,18 +223,12 @@ class Cluster(AbstractContextManager["Cluster"]):
         """
         import cloudpickle
 
-        from rerank.features.families.functions import functions
-
         self.check_workers(index)
-        packed = cloudpickle.dumps((job, dict(functions())))
+        packed = cloudpickle.dumps((job, FUNCTIONS))
         yield from track(self._results(packed, arguments), what, number)
 
     def _results(self, packed: bytes, arguments: Iterable[Any]) -> Iterator[Any]:
         """Yield the results in order; some tasks are submitted ahead."""
-        import cloudpickle
-
-        from rerank.cluster.index import run_task
-
         ahead = TASKS_PER_WORKER * len(self.workers())
         submitted: deque[Any] = deque()
         try:
@@ -248,7 +236,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             for argument in arguments:
                 if len(submitted) == ahead:
                     yield self._result(submitted.popleft())
-                own = cloudpickle.dumps(argument)
+                own = pickle.dumps(argument)
                 submitted.append(self.client.submit(run_task, shared, own, pure=False, retries=RETRIES))
             while submitted:
                 yield self._result(submitted.popleft())
@@ -319,10 +307,8 @@ class Cluster(AbstractContextManager["Cluster"]):
         """
         import cloudpickle
 
-        from rerank.cluster import index as worker
-
-        own = worker.environment()
-        for address, answer in self.run_everywhere(worker.state, cloudpickle.dumps(index)).items():
+        own = environment()
+        for address, answer in self.run_everywhere(state, cloudpickle.dumps(index)).items():
             theirs, error = ({"rerank": one_line(answer)}, None) if isinstance(answer, Exception) else answer
             for name in own:
                 if theirs.get(name) != own[name]:

@@ -6,6 +6,7 @@ The process of a worker opens an index once, and does one task at a time with al
 from __future__ import annotations
 
 import asyncio
+import pickle
 import platform
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,13 +17,12 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
 from rerank.features.extract import check_scores, rows_without_features
-from rerank.features.families.functions import define_functions
+from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe
 from rerank.files.data import write_data
 from rerank.files.lists import qrels_of, run_of, topics_of
@@ -103,7 +103,7 @@ def run_task(packed: bytes, arguments: bytes) -> Any:
 
     with _one_task, at_most_threads(int(get_worker().state.nthreads)):
         try:
-            return _job(packed)(cloudpickle.loads(arguments))
+            return _job(packed)(pickle.loads(arguments))
         except RerankError as error:
             return error
 
@@ -112,15 +112,16 @@ def run_task(packed: bytes, arguments: bytes) -> Any:
 def _job(packed: bytes) -> Callable[[Any], Any]:
     """Return a job, with the user's functions defined; the same one for all of its tasks."""
     job: Callable[[Any], Any]
-    job, functions = cloudpickle.loads(packed)
-    define_functions(functions)
+    job, functions = pickle.loads(packed)
+    FUNCTIONS.clear()
+    FUNCTIONS.update(functions)
     return job
 
 
 async def state(packed: bytes) -> tuple[dict[str, str], Exception | None]:
     """Return the versions of this process, and the error of an index that it lacks; the worker answers meanwhile."""
     try:
-        await asyncio.to_thread(lambda: getattr(cloudpickle.loads(packed), "index", None))
+        await asyncio.to_thread(lambda: getattr(pickle.loads(packed), "index", None))
     except Exception as error:
         return environment(), error
     return environment(), None
@@ -128,12 +129,17 @@ async def state(packed: bytes) -> tuple[dict[str, str], Exception | None]:
 
 def environment() -> dict[str, str]:
     """Return the versions that results may depend on, those of this process."""
-    names = {"rerank": __version__, "Python": ".".join(platform.python_version_tuple()[:2])}
-    names |= {package: version(package) for package in ("numpy", "numba")}
     try:
-        return {**names, "Anserini": anserini_version()}
+        anserini = anserini_version()
     except RerankError:
-        return {**names, "Anserini": "none"}
+        anserini = "none"
+    return {
+        "rerank": __version__,
+        "Python": ".".join(platform.python_version_tuple()[:2]),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+        "Anserini": anserini,
+    }
 
 
 class ClusterIndex(Index):
@@ -235,8 +241,7 @@ class ClusterIndex(Index):
         tables = {"runs": self.runs, **tables}
         parts = query_parts(len(query_ids), 0 if run is None else run.n_rows, len(self.cluster.workers()))
         arguments = (of_queries(tables, query_ids[part]) for part in parts)
-        job = partial(_on_index, index, function, shared)
-        yield from self.cluster.map(job, arguments, len(parts), what, index)
+        yield from self.cluster.map(partial(_on_index, index, function, shared), arguments, len(parts), what, index)
 
     def _on_workers(self) -> OpenIndex:
         """Return how workers open the index; they read files themselves, a history and an encoder are sent."""
@@ -253,9 +258,11 @@ class ClusterIndex(Index):
         files = [vectors] if isinstance(vectors, Path) else []
         marks = {str(file): file_mark(file) for file in (*files, *(file for file in own if file.is_file()))}
         bound = {name: getattr(self._bound, name) for name in (ENCODER, SCORER)}
-        commit = self._opened.commit
         options = {
-            **{name: stored_name(name, commit) if of_name is None else of_name for name, of_name in bound.items()},
+            **{
+                name: stored_name(name, self._opened.commit) if of_name is None else of_name
+                for name, of_name in bound.items()
+            },
             "vectors": vectors,
             "history": self.history if isinstance(history, str | Path) else history,
             "check_models": self.check_models,

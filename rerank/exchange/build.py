@@ -86,8 +86,11 @@ def categories_of(values: Any) -> Ints:
     """Return categories of a file as (n,) int64; raises FormatFault for one that is no code."""
     categories = wholes(values)
     if len(categories) and not (categories.min() >= 0 and categories.max() < MOST_CATEGORIES):
-        remedy = f"Number the categories from 0 to {MOST_CATEGORIES - 1}."
-        raise FormatFault(f"categories from 0 to {MOST_CATEGORIES - 1}", shown(values), remedy=remedy)
+        raise FormatFault(
+            f"categories from 0 to {MOST_CATEGORIES - 1}",
+            shown(values),
+            remedy=f"Number the categories from 0 to {MOST_CATEGORIES - 1}.",
+        )
     return categories
 
 
@@ -260,8 +263,13 @@ def tree_of(root: object, read: Callable[[Any], Node]) -> Tree:
         waiting += [(child, children[-1]) for child in reversed(nodes[-1].children)]  # the left one is next
     feature, threshold, missing_left, value, rows = map(np.array, zip(*(node[:-1] for node in nodes), strict=True))
     left, right = np.array([pair or [0, 0] for pair in children]).T
-    splits = Splits(feature, threshold.astype(np.float32), missing_left)
-    return flat_tree(np.array([not pair for pair in children]), splits, (left, right), value, count=rows)
+    return flat_tree(
+        np.array([not pair for pair in children]),
+        Splits(feature, threshold.astype(np.float32), missing_left),
+        (left, right),
+        value,
+        count=rows,
+    )
 
 
 def nested(

@@ -26,7 +26,6 @@ from rerank.runtime.codec import parse_json
 from rerank.trees.forest import MOST_CATEGORIES, Tree
 from rerank.types import Ints
 
-DEEPEST = 16
 FLOAT = "FloatFeature"
 ONE_HOT = "OneHotFeature"
 BINARY = b"CBM1"  # begins a .cbm file
@@ -55,17 +54,20 @@ class CatBoost(Format):
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
         if content.startswith(BINARY):
-            remedy = "Save the model with save_model(path, format='json')."
-            raise FormatFault("CatBoost's JSON", "its binary form", remedy=remedy)
+            raise FormatFault(
+                "CatBoost's JSON", "its binary form", remedy="Save the model with save_model(path, format='json')."
+            )
         stored = parse_json(content)
         if "oblivious_trees" not in stored and "trees" in stored:
-            remedy = "Train the model again with grow_policy=SymmetricTree."
-            raise FormatFault("oblivious trees", "others", remedy=remedy)
+            raise FormatFault(
+                "oblivious trees", "others", remedy="Train the model again with grow_policy=SymmetricTree."
+            )
         info = stored["features_info"]
         for kind in ("text_features", "embedding_features"):
             if info.get(kind):
-                remedy = "Train the model again on numbers."
-                raise FormatFault("numbers and categories", kind.replace("_", " "), remedy=remedy)
+                raise FormatFault(
+                    "numbers and categories", kind.replace("_", " "), remedy="Train the model again on numbers."
+                )
         floats = info.get("float_features") or []
         categorical = info.get("categorical_features") or []
         names_of = {
@@ -76,8 +78,9 @@ class CatBoost(Format):
         trees = each_tree(stored["oblivious_trees"], lambda raw: _tree(raw, floats, categorical))
         scale, bias = stored.get("scale_and_bias") or (1, 0.0)
         if scale != 1:
-            remedy = "Call set_scale_and_bias(1, bias), which does not change the order."
-            raise FormatFault("the scale 1", shown(scale), remedy=remedy)
+            raise FormatFault(
+                "the scale 1", shown(scale), remedy="Call set_scale_and_bias(1, bias), which does not change the order."
+            )
         constant = float(numbers(np.ravel(bias or 0.0), 1)[0])
         column_names = tuple(names_of.get(column, "") for column in range(n_features))
         return TreeModel(joined(trees, n_features), n_features, column_names if all(column_names) else None, constant)
@@ -86,8 +89,6 @@ class CatBoost(Format):
 def _tree(raw: Any, floats: list[Any], categorical: list[Any]) -> Tree:
     """Return a tree over the features of the file, of numbers and of categories; raises FormatFault."""
     splits = raw.get("splits") or []
-    if len(splits) > DEEPEST:
-        raise FormatFault(f"a depth up to {DEEPEST}", str(len(splits)))
     values = numbers(raw["leaf_values"], 1 << len(splits))
     counts = numbers(raw.get("leaf_weights") or [0.0] * len(values), len(values))
     if not splits:
@@ -118,12 +119,19 @@ def _split(split: Any, floats: list[Any], categorical: list[Any]) -> tuple[int, 
         missing_left = feature.get("nan_value_treatment") != "AsTrue"
         return int(feature["flat_feature_index"]), float(numbers([split["border"]])[0]), missing_left, None
     if kind != ONE_HOT:
-        remedy = "Train it with one_hot_max_size of all categories and max_ctr_complexity=1, or without cat_features."
-        raise FormatFault(f"splits of numbers or of one category ({FLOAT}, {ONE_HOT})", shown(kind), remedy=remedy)
+        raise FormatFault(
+            f"splits of numbers or of one category ({FLOAT}, {ONE_HOT})",
+            shown(kind),
+            remedy="Train it with one_hot_max_size of all categories and max_ctr_complexity=1, or without "
+            "cat_features.",
+        )
     value = int(split["value"]) % 2**32
     if value not in _codes_by_hash():
-        remedy = "Train it on the numbers of the categories, as int."
-        raise FormatFault(f"categories from 0 to {MOST_CATEGORIES - 1}", f"another (hash {value})", remedy=remedy)
+        raise FormatFault(
+            f"categories from 0 to {MOST_CATEGORIES - 1}",
+            f"another (hash {value})",
+            remedy="Train it on the numbers of the categories, as int.",
+        )
     feature = categorical[split["cat_feature_index"]]
     return int(feature["flat_feature_index"]), 0.0, False, np.array(_codes_by_hash()[value])
 

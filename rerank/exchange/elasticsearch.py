@@ -26,8 +26,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.exchange.build import flat_children, node_counts, summed, whole_counts, with_constant
-from rerank.exchange.engines import ELASTICSEARCH as ENGINE
-from rerank.exchange.engines import STATIC
+from rerank.exchange.engines import ELASTICSEARCH, STATIC
 from rerank.exchange.registry import (
     Format,
     LinearModel,
@@ -70,9 +69,9 @@ class Elasticsearch(Format):
             "trained_models": trained,
             "aggregate_output": {"weighted_sum": {}},
         }
-        portable = ENGINE.portable(names, options.recipe)
+        portable = ELASTICSEARCH.portable(names, options.recipe)
         queries = {name: name if name in portable else f"{STATIC}.{name}" for name in names}
-        extractors = ENGINE.entries(queries, ENGINE.settings(portable, options.recipe or {}))
+        extractors = ELASTICSEARCH.entries(queries, ELASTICSEARCH.settings(portable, options.recipe or {}))
         body = {
             "inference_config": {"learning_to_rank": {"feature_extractors": extractors}},
             "input": {"field_names": list(names)},

@@ -14,19 +14,13 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.features.recipe import FieldFamily, default_features, known_families
-from rerank.runtime.codec import Number, Record, SchemaError, Table, Text
+from rerank.features.recipe import FieldFamily, Recipe, default_features, known_families
 from rerank.types.retriever import CONTENTS
 
 STATIC = "static"
 NO_FIELD = "query.terms"
 PARAMETER = "keywords"  # of a search request of OpenSearch, with the text that is searched for
 _MOST_NAMED = 10
-# The keys of a recipe that decide on a query, with their ranges and defaults in rerank.features.recipe.
-RECIPE = Record(
-    {"bm25_k1": Number(0.0, 1e9), "bm25_b": Number(0.0, 1.0), "normalisation": Table(Text())},
-    {"bm25_k1": 0.9, "bm25_b": 0.4, "normalisation": {}},
-)
 
 
 @dataclass(frozen=True)
@@ -135,8 +129,8 @@ class Engine:
     def settings(self, names: Sequence[str], recipe: Mapping[str, Any]) -> EngineSettings:
         """Return the settings of the queries of features that the engine computes."""
         fields = [field for feature, field in self.known(names).values() if feature.name != STATIC and field]
-        values = _read(recipe)
-        return EngineSettings(values["bm25_k1"], values["bm25_b"], fields[0] if fields else CONTENTS)
+        values = Recipe.from_dict(recipe)
+        return EngineSettings(values.bm25_k1, values.bm25_b, fields[0] if fields else CONTENTS)
 
     def portable(self, names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[str]:
         """Return those of a model's features that the engine computes; none where the recipe is unknown."""
@@ -144,20 +138,9 @@ class Engine:
         return [name for name in self.known(names) if forms.get(name) == "none"]
 
 
-def _read(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of `RECIPE`; raise InvalidInputError for a wrong one."""
-    values = {key: recipe[key] for key in RECIPE.fields if key in recipe}
-    if isinstance(values.get("normalisation"), str):  # a single word applies to all columns
-        values["normalisation"] = {"*": values["normalisation"]}
-    try:
-        return RECIPE.read(values, {})
-    except SchemaError as error:
-        raise InvalidInputError(f"recipe: {error.fault('Correct it.')}") from None
-
-
 def _normalisations(names: Sequence[str], recipe: Mapping[str, Any]) -> dict[str, str]:
     """Return the normalisation of each column: that of the last pattern that fits."""
-    table = _read(recipe)["normalisation"]
+    table = Recipe.from_dict(recipe).normalisation
     return {
         name: ["none", *(form for pattern, form in table.items() if name == pattern or fnmatchcase(name, pattern))][-1]
         for name in names
@@ -182,8 +165,7 @@ def engine_of_format(format: str) -> Engine:
 
 def _with_all(query: dict[str, Any]) -> dict[str, Any]:
     """Return a query that matches every document, with 0 where the values one does not match."""
-    rest = {"constant_score": {"filter": {"match_all": {}}, "boost": 0.0}}
-    return {"bool": {"should": [query, rest]}}
+    return {"bool": {"should": [query, {"constant_score": {"filter": {"match_all": {}}, "boost": 0.0}}]}}
 
 
 def _script(query: dict[str, Any], source: str) -> dict[str, Any]:

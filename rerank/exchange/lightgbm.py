@@ -119,8 +119,12 @@ def model_text(model: TreeModel) -> str:
     names = tuple(map(stored_name, model.feature_names or ()))
     for name in names:
         if re.search(r"[\s\",:\[\]{}]", name) or names.count(name) > 1:
-            expected = "feature names without tabs and JSON's signs that differ with _ for blanks"
-            raise cannot_say("lightgbm", expected, shown(name), "Rename it.")
+            raise cannot_say(
+                "lightgbm",
+                "feature names without tabs and JSON's signs that differ with _ for blanks",
+                shown(name),
+                "Rename it.",
+            )
     forest = model.forest
     if model.divisor != 1.0 and (model.constant or model.divisor != model.forest.n_trees):
         raise cannot_say("lightgbm", "a mean over the trees without a constant", "another model")
@@ -185,8 +189,9 @@ def _sections(content: bytes) -> list[dict[str, str]]:
     end = _END.search(text)
     if end is None:
         raise FormatFault("the line `end of trees`", "a file that breaks off", len(text.splitlines()))
-    sections = _TREE.split(text[: end.start()])
-    return [dict(line.partition("=")[::2] for line in section.splitlines()) for section in sections]
+    return [
+        dict(line.partition("=")[::2] for line in section.splitlines()) for section in _TREE.split(text[: end.start()])
+    ]
 
 
 def _tree(fields: Mapping[str, str], zero: set[int], not_zero: set[int]) -> Tree:

@@ -101,8 +101,9 @@ def export_model(
     model = fitted_model(model)
     kind = format_named(format)
     if not kind.writes:
-        remedy = f"Known: {_those_that('writes')}."
-        raise cannot_say(format, "a format that can be written", "one that is only read", remedy)
+        raise cannot_say(
+            format, "a format that can be written", "one that is only read", f"Known: {_those_that('writes')}."
+        )
     options = WriteOptions(name, model.recipe_)
     trees = None
     if isinstance(model, LinearRanker | ImportedWeights):
@@ -123,11 +124,19 @@ def _trees_for(kind: Format, model: Ranker) -> TreeModel:
     """Return the trees of a model; refuse what the format cannot hold of them."""
     trees = tree_model(model, kind.name)
     if not (trees.is_ordered or kind.by_name):
-        remedy = f"Import it with feature_names, or export it as {_those_that('by_name')}."
-        raise cannot_say(kind.name, "features in the order of training", "a model whose file only names them", remedy)
+        raise cannot_say(
+            kind.name,
+            "features in the order of training",
+            "a model whose file only names them",
+            f"Import it with feature_names, or export it as {_those_that('by_name')}.",
+        )
     if len(trees.forest.categories) and not kind.categories:
-        remedy = f"Export it as {_those_that('categories', ' or ')}, or train it without categorical_feature."
-        raise cannot_say(kind.name, "trees that compare numbers", "a model with categories", remedy)
+        raise cannot_say(
+            kind.name,
+            "trees that compare numbers",
+            "a model with categories",
+            f"Export it as {_those_that('categories', ' or ')}, or train it without categorical_feature.",
+        )
     if trees.category_values and not kind.writes_values:
         _log.warning(
             "%s: the values of the categories of %s are not written; give the model their codes, from 0.",
@@ -147,8 +156,12 @@ def _tree_files(
     """Return the contents of the files of trees by the ending of their names; "" is the model."""
     if start is not None and not kind.adds_first_score:
         able = _those_that("adds_first_score")
-        remedy = f"Export it for an engine that adds the first stage's score ({able}), or train without a base."
-        raise cannot_say(kind.name, "a model without a base", f"one that starts from {start}", remedy)
+        raise cannot_say(
+            kind.name,
+            "a model without a base",
+            f"one that starts from {start}",
+            f"Export it for an engine that adds the first stage's score ({able}), or train without a base.",
+        )
     split = split_leaves and kind.sums == "float32" and trees.forest.leaf_value.dtype == np.float64
     files = {"": kind.write(with_split_leaves(trees) if split else trees, options)}
     if start is not None:
@@ -161,7 +174,6 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
 
     Raises InvalidInputError, which begins with the format, for a ranker or a base that is no sum of trees.
     """
-    model._check_fitted()
     if isinstance(model, ImportedTrees):
         if len(model.missing_values_):
             raise cannot_say(
@@ -242,7 +254,6 @@ def linear_model(model: LinearRanker | ImportedWeights, format: str) -> LinearMo
 
     Raises InvalidInputError for one with a base or with weights of missing values.
     """
-    model._check_fitted()
     if isinstance(model, ImportedWeights):
         return LinearModel(tuple(model.weights_.tolist()), tuple(model.feature_names_), model.constant_)
     if not isinstance(model.base_, NoBase):
@@ -273,10 +284,9 @@ def with_split_leaves(model: TreeModel) -> TreeModel:
     step = 2.0 ** (np.ceil(np.log2(max(forest.largest_score() + abs(constant), 1e-30))) - 23)
     whole = np.round(forest.leaf_value / step) * step
     whole_constant = float(np.round(constant / step) * step)
-    rests = replace(forest, leaf_value=forest.leaf_value - whole)
     parts = [
         Forest.of([leaf_tree(constant - whole_constant)]),
-        rests,
+        replace(forest, leaf_value=forest.leaf_value - whole),
         Forest.of([leaf_tree(whole_constant)]),
         replace(forest, leaf_value=whole),
     ]
@@ -387,10 +397,12 @@ def _of_file(path: Path, format: str | None, names: tuple[str, ...] | None) -> t
     """Return the model of a file, and its format; names: of the features as the user knows them."""
     named = None if format is None else format_named(format)
     if named is not None and not named.reads:
-        remedy = (
-            "Vespa's files are read as xgboost-dump." if named.name == "vespa" else f"Known: {_those_that('reads')}."
+        raise cannot_say(
+            named.name,
+            "a format whose files can be read",
+            "one that is only written",
+            "Vespa's files are read as xgboost-dump." if named.name == "vespa" else f"Known: {_those_that('reads')}.",
         )
-        raise cannot_say(named.name, "a format whose files can be read", "one that is only written", remedy)
     with open_source(check_file(path, "a model file")) as handle:
         content = handle.read().removeprefix(BYTE_ORDER_MARK)
     kind = named or next((kind for kind in known_formats().values() if kind.recognises(content)), None)

@@ -35,8 +35,7 @@ class Onnx(Format):
         attributes = _attributes(model.forest)
         for name in ("nodes_values", "target_weights"):
             values = attributes.pop(name)
-            tensor = helper.make_tensor(name, TensorProto.DOUBLE, [len(values)], values)
-            attributes[f"{name}_as_tensor"] = tensor
+            attributes[f"{name}_as_tensor"] = helper.make_tensor(name, TensorProto.DOUBLE, [len(values)], values)
         if model.constant:
             attributes["base_values_as_tensor"] = helper.make_tensor("base", TensorProto.DOUBLE, [1], [model.constant])
         trees = helper.make_node(
@@ -53,8 +52,12 @@ class Onnx(Format):
         X = helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, model.n_features])
         scores = helper.make_tensor_value_info("scores", TensorProto.FLOAT, [None, 1])
         graph = helper.make_graph([cast, trees], options.name, [X], [scores])
-        opsets = [helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx.ml", 3)]
-        made = helper.make_model(graph, opset_imports=opsets, producer_name="rerank", ir_version=8)
+        made = helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx.ml", 3)],
+            producer_name="rerank",
+            ir_version=8,
+        )
         helper.set_model_props(made, {f"feature.{index}": name for index, name in enumerate(model.feature_names or ())})
         return bytes(made.SerializeToString())
 

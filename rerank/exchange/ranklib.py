@@ -10,6 +10,7 @@ constant.
 from __future__ import annotations
 
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -49,10 +50,7 @@ def _read(split: ElementTree.Element) -> Node:
 
 
 def _read_tree(element: ElementTree.Element) -> Tree:
-    root = element.find("split")
-    if root is None:
-        raise FormatFault("an element split", "none")
-    return weighed(tree_of(root, _read), single_number(element.get("weight")), np.float64)
+    return weighed(tree_of(element.find("split"), _read), single_number(element.get("weight")), np.float64)
 
 
 TREES = ("LambdaMART", "MART", "Random Forests")
@@ -63,14 +61,34 @@ _FEATURE = re.compile(r"0|[1-9][0-9]{0,8}")
 HEAD = re.compile(r"(?:\s*##[^\n]*\n)+")
 
 
+class PluginFormat(Format):
+    """A format of the plug-ins for Elasticsearch and OpenSearch."""
+
+    adds_first_score = True
+
+    def query(self, options: WriteOptions, start: str) -> dict[str, Any]:
+        """Return a search that adds the model's score to the first stage's BM25."""
+        return {
+            "query": {"match": {start.partition(".")[2] or CONTENTS: "QUERY"}},
+            "rescore": {
+                "window_size": 1000,
+                "query": {
+                    "rescore_query": {"sltr": {"model": options.name, "params": {PARAMETER: "QUERY"}}},
+                    "query_weight": 1.0,
+                    "rescore_query_weight": 1.0,
+                    "score_mode": "total",
+                },
+            },
+        }
+
+
 @register("ranklib")
-class RankLib(Format):
+class RankLib(PluginFormat):
     """Read RankLib's trees and linear models; write trees as LambdaMART's."""
 
     title = "RankLib's text (model/ranklib of the plug-ins for Elasticsearch and OpenSearch)"
     writes = reads = True
     sums = "float32"
-    adds_first_score = True
 
     def recognises(self, content: bytes) -> bool:
         """Return whether comments of `##` begin the content."""
@@ -82,8 +100,9 @@ class RankLib(Format):
         head = HEAD.match(text)
         kind = text.lstrip().split("\n", 1)[0].lstrip("# ").strip()
         if head is None or kind not in (*TREES, ASCENT, REGRESSION):
-            expected = f"a model of {', '.join((*TREES, ASCENT, REGRESSION))}"
-            raise FormatFault(expected, shown(kind), remedy="Train one of these.")
+            raise FormatFault(
+                f"a model of {', '.join((*TREES, ASCENT, REGRESSION))}", shown(kind), remedy="Train one of these."
+            )
         if kind not in TREES:
             return _linear(text, kind == REGRESSION, names)
         line = head[0].count("\n") + 1
@@ -92,17 +111,15 @@ class RankLib(Format):
             ensembles = list(ElementTree.fromstring(f"<models>{body}</models>"))
         except ElementTree.ParseError as error:
             row, column = error.position
-            got = f"{str(error).partition(':')[0]} at column {column + 1}"
-            raise FormatFault("XML", got, line + row - 1) from None
-        if not ensembles or any(ensemble.tag != "ensemble" for ensemble in ensembles):
-            raise FormatFault("an element ensemble", "none", line)
+            raise FormatFault("XML", f"{str(error).partition(':')[0]} at column {column + 1}", line + row - 1) from None
         if kind != "Random Forests" and len(ensembles) > 1:
             raise FormatFault("one ensemble", str(len(ensembles)), line)
         trees = [tree for ensemble in ensembles for tree in each_tree(ensemble, _read_tree)]
         n_features = max(len(names or ()), 1, *(int(tree.feature.max(initial=0)) + 1 for tree in trees))
         exact = len(ensembles) == 1 and all(single_number(tree.get("weight")) == 1.0 for tree in ensembles[0])
-        forest = joined(trees, n_features, np.float32 if exact else np.float64)
-        return TreeModel(forest, n_features, divisor=float(len(ensembles)))
+        return TreeModel(
+            joined(trees, n_features, np.float32 if exact else np.float64), n_features, divisor=float(len(ensembles))
+        )
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the text of a model, each tag on its line."""
@@ -114,26 +131,6 @@ class RankLib(Format):
         kind, start = (REGRESSION, [f"0:{decimal(model.constant)}"]) if model.constant else (ASCENT, [])
         weights = [f"{number}:{decimal(weight)}" for number, weight in enumerate(model.weights, 1)]
         return f"## {kind}\n{' '.join(start + weights)}\n".encode()
-
-    def query(self, options: WriteOptions, start: str) -> dict[str, object]:
-        """Return the rescoring request of the plug-ins for Elasticsearch and OpenSearch."""
-        return rescore(options, start)
-
-
-def rescore(options: WriteOptions, start: str) -> dict[str, object]:
-    """Return a search that adds the model's score to the first stage's BM25."""
-    return {
-        "query": {"match": {start.partition(".")[2] or CONTENTS: "QUERY"}},
-        "rescore": {
-            "window_size": 1000,
-            "query": {
-                "rescore_query": {"sltr": {"model": options.name, "params": {PARAMETER: "QUERY"}}},
-                "query_weight": 1.0,
-                "rescore_query_weight": 1.0,
-                "score_mode": "total",
-            },
-        },
-    }
 
 
 def _ensemble_lines(model: TreeModel) -> list[str]:

@@ -81,8 +81,9 @@ class Solr(Format):
         columns = {name: column for column, name in enumerate(features)}
 
         def read(raw: Any) -> Tree:
-            root = tree_of(raw["root"], lambda node: _read(node, columns, null_is_zero))
-            return weighed(root, _number(raw["weight"]))
+            return weighed(
+                tree_of(raw["root"], lambda node: _read(node, columns, null_is_zero)), _number(raw["weight"])
+            )
 
         trees = each_tree(params["trees"], read)
         return TreeModel(joined(trees, len(features), np.float32), len(features), features)
@@ -91,8 +92,7 @@ class Solr(Format):
         """Return the object for the model store of Solr 9.2 or later."""
         forest = summed(model, "solr").forest
         names = model.feature_names or numbered_names(model.n_features)
-        limits = without_slack(forest.threshold, forest.feature, names)
-        roots = _stored(forest, names, limits)
+        roots = _stored(forest, names, without_slack(forest.threshold, forest.feature, names))
         if model.constant:
             roots.append({"value": decimal(float(single(model.constant)))})
         params = {"isNullSameAsZero": False, "trees": [{"weight": "1", "root": root} for root in roots]}
@@ -167,8 +167,9 @@ def _feature(stored: Any) -> str:
     """Return the name of a feature; a normaliser is refused, since values would not be the features'."""
     norm = stored.get("norm")
     if norm is not None and not norm["class"].endswith(".IdentityNormalizer"):
-        got = f"norm of {shown(stored['name'])}"
-        raise FormatFault("features without a normaliser", got, remedy="Train on values as they are.")
+        raise FormatFault(
+            "features without a normaliser", f"norm of {shown(stored['name'])}", remedy="Train on values as they are."
+        )
     return str(stored["name"])
 
 

@@ -18,13 +18,13 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.features.families.functions import functions
+from rerank.features.families.functions import FUNCTIONS
 from rerank.features.families.run import FORMS, relate
 from rerank.features.match import Candidates, Documents, gather_candidates, match, query_groups
 from rerank.features.recipe import (
@@ -41,15 +41,11 @@ from rerank.features.recipe import (
 )
 from rerank.runtime.progress import track
 from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
-from rerank.types import Floats, Ints, Qrels, RankingData, Run, pointers, query_rows
+from rerank.types import Floats, Ints, Qrels, RankingData, Run, pointers, query_blocks, query_rows
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import query_blocks
 from rerank.types.passages import Passages
-from rerank.vectors.encoder import query_vectors
+from rerank.vectors.encoder import Encoded, query_vectors
 from rerank.vectors.vectors import ENCODER, LSI, Vectors
-
-if TYPE_CHECKING:
-    from rerank.vectors.encoder import Encoded
 
 PASSAGES = "passages"  # the family
 _REMEDIES = {
@@ -67,7 +63,6 @@ _LEAST_PART = 1 << 12
 _MOST_PART = 1 << 14
 _PARTS_A_THREAD = 4
 _LONG_QUERY = 1 << 9  # tokens, from which on a row of a part counts as several, so that its matches fit into memory
-_COPIED_ROWS = 1 << 10  # which stay in the processor's cache until all of their columns are copied
 _FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
 _log = logging.getLogger("rerank")
 
@@ -84,8 +79,8 @@ class Records:
         Returns documents by number as they were indexed, for user-defined functions over documents.
     vectors : Vectors, optional
         Vectors of the index.
-    history : rerank.history.history.History, optional
-        What is learned from judgements.
+    history : rerank.history.judged.IndexHistory, optional
+        What is learned from judgements, on the index.
     encoded : Encoded, optional
         Vectors of an encoder for the queries and the documents of the index.
     passages : Passages, optional
@@ -169,7 +164,6 @@ def _prepared(
         tokens=tokens,
         docs=doc_numbers(forward, run),
         other_runs={name: scores_in(records.runs[name], run) for name in recipe.runs},
-        history=None if records.history is None else records.history.on(forward),
         threads=threads,
     )
     about = plan.names, recipe.to_dict(), dict(forward.fingerprint)
@@ -184,7 +178,6 @@ class _Extraction:
     tokens      of each query
     docs        (n_rows,) document numbers
     other_runs  (n_rows, 2) score and rank in other runs, by name
-    history     that of the records, with the document numbers of the index
     """
 
     forward: ForwardIndex
@@ -195,7 +188,6 @@ class _Extraction:
     tokens: Sequence[Sequence[str]]
     docs: Ints
     other_runs: Mapping[str, Floats]
-    history: Any
     threads: int | None
 
     def blocks(self, X: NDArray[np.float32] | None = None) -> Iterator[NDArray[np.float32]]:
@@ -248,7 +240,7 @@ class _Extraction:
             other_runs={name: table[rows] for name, table in self.other_runs.items()},
             documents=records.documents,
             vectors=query_vectors(records.vectors, records.encoded, self.forward, query_ids.tolist(), tokens),
-            history=self.history,
+            history=records.history,
         )
 
     def _by_field(self, calling_thread: bool) -> list[list[Planned]]:
@@ -263,12 +255,10 @@ class _Extraction:
         candidates, out, groups = task
         name = groups[0].group.field
         rows = candidates if name is None else match(candidates, self.forward.fields[name])
-        computed = [(first, chosen, columns_of(group.name, rows, self.recipe)) for group, first, chosen in groups]
-        for start in range(0, len(out), _COPIED_ROWS):
-            some = slice(start, start + _COPIED_ROWS)
-            for first, chosen, values in computed:
-                is_all = len(chosen) == values.shape[1]
-                out[some, first : first + len(chosen)] = values[some] if is_all else values[some][:, chosen]
+        for group, first, chosen in groups:
+            values = columns_of(group.name, rows, self.recipe)
+            is_all = len(chosen) == values.shape[1]
+            out[:, first : first + len(chosen)] = values if is_all else values[:, chosen]
 
 
 class Planned(NamedTuple):
@@ -436,13 +426,7 @@ def _resolved(
         learned = history_family_names(spaces) if found["history"] else ()
         on_request = () if passages is None else (PASSAGES,)
         families = (*default_family_names(), *on_request, *space_family_names(spaces), *learned)
-    needed = {family(name).needs_space: name for name in families if family(name).needs_space}
-    lacking = next((space for space in needed if space not in spaces), None)
-    if lacking is not None:
-        raise InvalidInputError(
-            f"vectors: expected the space {lacking} for the family {needed[lacking]}, got "
-            f"{', '.join(sorted(spaces))}. Learn the vectors of an index with positions, or leave the family out."
-        )
+    needed = {family(name).needs_space for name in families}
     missing = [name for name in recipe.runs if name not in names["runs"]]
     if missing:
         raise InvalidInputError(
@@ -456,7 +440,7 @@ def _resolved(
         numbers=known_names("numbers", recipe.numbers, names["numbers"]),
         functions=defined_functions(recipe.functions, names["functions"]),
         runs=recipe.runs or names["runs"],
-        vectors=found["vectors"] if needed.keys() - {ENCODER} else None,
+        vectors=found["vectors"] if LSI in needed else None,
         history=found["history"] if any(family(name).needs_history for name in families) else None,
         encoder=found["encoder"] if ENCODER in needed else None,
         passages=(recipe.passages or str(passages or Passages())) if PASSAGES in families else None,
@@ -465,7 +449,7 @@ def _resolved(
 
 def _usable_functions(recipe: Recipe, forward: ForwardIndex, documents: Documents | None) -> tuple[str, ...]:
     """Return the names of the functions that can be called: of those over documents none, if the index stores none."""
-    unusable = [name for name, function in functions().items() if function.over == "document"]
+    unusable = [name for name, function in FUNCTIONS.items() if function.over == "document"]
     if unusable and documents is not None:
         first = np.array([np.argmax(forward.doc_ids != "")])  # that is not deleted
         unusable = unusable if documents(first)[0] is None else []
@@ -477,7 +461,7 @@ def _usable_functions(recipe: Recipe, forward: ForwardIndex, documents: Document
         )
     if unusable and recipe.functions is None:
         _log.info("features %s are left out: the index does not store documents.", ", ".join(unusable))
-    return tuple(name for name in functions() if name not in unusable)
+    return tuple(name for name in FUNCTIONS if name not in unusable)
 
 
 def check_resources(recipe: Recipe, found: Mapping[str, str | None]) -> None:

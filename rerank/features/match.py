@@ -42,9 +42,8 @@ from rerank.features.recipe import Recipe
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import LINE, array_log, array_log1p, prefetch
-from rerank.types import Floats, Ints, pointers, query_rows
 from rerank.types.forward import FieldArrays, ForwardIndex
-from rerank.types.ids import Ids, sort_keys
+from rerank.types.ids import Floats, Ids, Ints, pointers, query_rows, sort_keys
 from rerank.types.retriever import CONTENTS
 from rerank.types.vocabulary import counted_terms, find_terms
 from rerank.vectors.vectors import log_idf
@@ -299,8 +298,14 @@ class FieldBlock:
         batch = self.candidates
         tf, first_tokens = np.zeros((2, self.tf_ptr[-1]), dtype=np.int32)
         queries = (batch.query_ptr, batch.docs, batch.term_ptr, batch.terms)
-        slots = np.zeros(len(self.field.doc_freq), dtype=np.int32)
-        _fill_matches(queries, postings(self.field), slots, self.tf_ptr, tf, first_tokens)
+        _fill_matches(
+            queries,
+            postings(self.field),
+            np.zeros(len(self.field.doc_freq), dtype=np.int32),
+            self.tf_ptr,
+            tf,
+            first_tokens,
+        )
         return tf, first_tokens
 
     def tf_of(self, query: int) -> NDArray[np.int32]:
@@ -326,8 +331,7 @@ class FieldBlock:
         longest  tokens; longer fields count as if they had so many
         """
         relative = np.minimum(self.lucene_lengths.astype(np.float64), longest) / (self.field.average_length or 1.0)
-        saturation: Floats = recipe.bm25_k1 * (1.0 - recipe.bm25_b + recipe.bm25_b * relative)
-        return saturation
+        return recipe.bm25_k1 * (1.0 - recipe.bm25_b + recipe.bm25_b * relative)
 
 
 def match(candidates: Candidates, field: FieldArrays) -> FieldBlock:
@@ -402,9 +406,7 @@ def bm25_scores(
     """
     candidates = gather_candidates(forward, query_terms, query_ptr, docs, np.zeros(len(docs)))
     block = match(candidates, forward.fields[field])
-    doc_freq = block.doc_freq.astype(np.float64)
-    idf = np.log(1.0 + (block.field.n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5)).astype(np.float32)
-    weights = candidates.query_freq.astype(np.float32) * np.where(doc_freq > 0, idf, np.float32(0))
+    weights = candidates.query_freq.astype(np.float32) * block.idf.astype(np.float32)
     one = np.float32(1)
     k1 = np.float32(recipe.bm25_k1)
     b = np.float32(recipe.bm25_b)
@@ -456,45 +458,27 @@ def _spread_ties(query_ptr: Any, scores: Any) -> None:
 
 
 def query_groups(forward: ForwardIndex, tokens: Sequence[Sequence[str]]) -> Ints:
-    """Return the group of each query, (n_queries,) int64, by its analysed terms; see `near_duplicates`.
+    """Return the group of each query, (n_queries,) int64, by its analysed terms: a component of near duplicates.
 
     All words count alike where the index has no text of whole documents.
     """
-    words = sorted(set().union(*tokens))
-    numbers = {word: number for number, word in enumerate(words)}
-    word_ptr, query_words, freqs = counted_terms(tokens, numbers)
-    idf = word_idf(forward, words) if CONTENTS in forward.fields else np.ones(len(words))
-    weights = unit_weights(freqs, idf[query_words], word_ptr)
-    same: dict[object, int] = {}
-    first = [same.setdefault(frozenset(Counter(of_query).items()), query) for query, of_query in enumerate(tokens)]
-    return near_duplicates(weights, query_words, word_ptr, np.array(first, dtype=np.int64), NEAR)
-
-
-def near_duplicates(
-    weights: Floats, query_words: NDArray[np.int32], word_ptr: Ints, first: Ints, cosine: float
-) -> Ints:
-    """Return the group of each query, (n_queries,) int64: the components of the graph of near duplicates.
-
-    Shapes: weights and query_words (n_query_words,); word_ptr (n_queries + 1,); first (n_queries,) the first query of
-    the same terms.
-    """
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, vstack
     from scipy.sparse.csgraph import connected_components
 
-    n_queries = len(first)
-    vectors = csr_array((weights, query_words, word_ptr), shape=(n_queries, int(query_words.max(initial=-1)) + 1))
+    n_queries = len(tokens)
+    words = sorted(set().union(*tokens))
+    word_ptr, query_words, freqs = counted_terms(tokens, {word: number for number, word in enumerate(words)})
+    idf = word_idf(forward, words) if CONTENTS in forward.fields else np.ones(len(words))
+    weights = unit_weights(freqs, idf[query_words], word_ptr)
+    vectors = csr_array((weights, query_words, word_ptr), shape=(n_queries, len(words)))
     by_word = vectors.T.tocsr()
-    left = [np.arange(n_queries)]
-    right = [first]
-    for start in range(0, n_queries, _BLOCK):
-        products = (vectors[start : start + _BLOCK] @ by_word).tocoo()
-        near = np.flatnonzero(products.data >= cosine)
-        left.append(products.coords[0][near] + start)
-        right.append(products.coords[1][near])
-    rows = np.concatenate(left)
-    columns = np.concatenate(right)
-    graph = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n_queries, n_queries))
-    _, groups = connected_components(graph, directed=False)
+    near = vstack([vectors[start : start + _BLOCK] @ by_word >= NEAR for start in range(0, max(n_queries, 1), _BLOCK)])
+    first_of_terms: dict[object, int] = {}
+    first = [
+        first_of_terms.setdefault(frozenset(Counter(of_query).items()), query) for query, of_query in enumerate(tokens)
+    ]
+    same = csr_array((np.ones(n_queries), (np.arange(n_queries), first)), shape=(n_queries, n_queries))
+    _, groups = connected_components(near + same, directed=False)
     return np.asarray(groups, dtype=np.int64)
 
 

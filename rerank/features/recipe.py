@@ -453,8 +453,7 @@ def columns_of(name: str, rows: Any, recipe: Recipe) -> NDArray[np.float32]:
         member = family(name)
         rows.columns[name] = np.empty((rows.n_rows, len(member.features(recipe))), dtype=np.float32)
         member.fill(rows, recipe, rows.columns[name])
-    columns: NDArray[np.float32] = rows.columns[name]
-    return columns
+    return rows.columns[name]  # type: ignore[no-any-return]
 
 
 def directions(recipe: Mapping[str, Any] | None, names: Collection[str]) -> dict[str, int]:

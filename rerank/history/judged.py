@@ -36,9 +36,8 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import array_log, log
 from rerank.runtime.threads import in_threads, kernel_threads, row_parts
-from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import Ids, by_number, id_array
+from rerank.types.ids import Floats, Ids, Ints, by_number, id_array, joined_rows, pointers, query_rows
 from rerank.types.retriever import CONTENTS
 from rerank.types.vocabulary import counted_terms
 
@@ -167,15 +166,6 @@ class IndexHistory:
     _prepared: dict[str, Any] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
-    def on(self, forward: ForwardIndex) -> IndexHistory:
-        """Return the history itself, which is on its index already."""
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was learned; what families prepare of it is prepared anew."""
-        parts = (self.checksum, self.terms, self.judged, self.forward, self.neighbours, self.of_texts)
-        return type(self), parts
-
     def prepared(self, name: str, prepare: Callable[[], Any]) -> Any:
         """Return what `prepare` returned when it was first called for this name."""
         with self._lock:
@@ -191,8 +181,9 @@ class IndexHistory:
     @cached_property
     def weights(self) -> Floats:
         """The weights of the words of each judged query, of norm 1, (n_query_words,) float64."""
-        idf = word_idf(self.forward, self.judged.words)
-        return unit_weights(self.judged.freqs, idf[self.judged.query_words], self.judged.word_ptr)
+        return unit_weights(
+            self.judged.freqs, word_idf(self.forward, self.judged.words)[self.judged.query_words], self.judged.word_ptr
+        )
 
     @cached_property
     def _fold_of_queries(self) -> dict[str | tuple[str, ...], int]:
@@ -409,20 +400,18 @@ class DocumentFamily(LearnedFamily):
         every = replace(query, docs=np.arange(history.n_docs))
         scores = np.full((history.n_docs, 2), np.nan, dtype=np.float32)
         self.score(prepared, history, every, scores)
-        total: Floats = np.nansum(scores.astype(np.float64), axis=1)
-        return total
+        return np.nansum(scores.astype(np.float64), axis=1)  # type: ignore[no-any-return]
 
 
 def with_smoothed(score: Feature) -> tuple[Feature, Feature]:
     """Return the documentation of a score, and of its mean over the nearest documents."""
-    smoothed = replace(
+    return score, replace(
         score,
         name=f"{score.name}_smoothed",
         meaning=f"Mean of {score.name} over the 20 documents that are nearest to the document.",
         formula=f"sum over the 20 nearest documents of cos * {score.name} / sum of cos; cos of tf-idf vectors",
         missing=(Missing.NO_HISTORY,),
     )
-    return score, smoothed
 
 
 def _rank_and_gap(score: Feature) -> tuple[Feature, Feature]:

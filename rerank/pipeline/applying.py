@@ -20,7 +20,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.features.extract import check_resources, column_plan
-from rerank.features.families.functions import functions
+from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions, family
 from rerank.index.bound import needed_resources
 from rerank.index.scorer import Scorer
@@ -69,7 +69,7 @@ def model_recipe(model: Ranker) -> Recipe:
         except InvalidInputError as error:
             raise ModelMismatchError(f"model: {error}") from None
     recipe = known[1]
-    defined_functions(recipe.functions, tuple(functions()))
+    defined_functions(recipe.functions, tuple(FUNCTIONS))
     return recipe
 
 

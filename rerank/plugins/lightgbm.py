@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import lightgbm
-import lightgbm.callback
 import numpy as np
-from lightgbm import EvalResult
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
@@ -221,18 +219,18 @@ class EvalSet:
     X: Any = None
     init_score: Any = None
 
-    def results(self, metrics: Iterable[Any], scores: Floats) -> list[EvalResult]:
+    def results(self, metrics: Iterable[Any], scores: Floats) -> list[lightgbm.EvalResult]:
         """Return the figures at scores (n_rows,)."""
         order = np.lexsort((-scores, query_rows(self.ptr)))
         results = []
         for metric in metrics:
             if callable(metric):
-                results += [EvalResult(self.name, *figure) for figure in self._of_function(metric, scores)]
+                results += [lightgbm.EvalResult(self.name, *figure) for figure in self._of_function(metric, scores)]
             else:
                 results += self._built_in(metric, order)
         return results
 
-    def _built_in(self, metric: tuple[str, list[int]], order: Ints) -> list[EvalResult]:
+    def _built_in(self, metric: tuple[str, list[int]], order: Ints) -> list[lightgbm.EvalResult]:
         name, depths = metric
         labels = self.gains if name == "ndcg" else self.labels
         ideal, ideal_ptr = ideal_of_rows(labels, self.ptr)
@@ -246,7 +244,7 @@ class EvalSet:
             if name == "map":
                 values = values * relevant / np.clip(relevant, 1, depth)
             mean = np.average(np.where(relevant > 0, values, 1.0), weights=weights)
-            results.append(EvalResult(self.name, f"{name}@{depth}", float(mean), True))
+            results.append(lightgbm.EvalResult(self.name, f"{name}@{depth}", float(mean), True))
         return results
 
     def _of_function(self, function: Callable[..., Any], scores: Floats) -> list[tuple[str, float, bool]]:
@@ -304,12 +302,10 @@ class Watcher(EarlyStopping):
         """Take the scores of all rows of the eval sets, in canonical order, after one more iteration."""
         by_row = np.empty(len(scores))
         by_row[slice(None) if self.valid is None else self.valid.order] = scores
+        ends = np.cumsum([len(of_set.labels) for of_set in self._sets], dtype=np.int64)
         results = []
-        first = 0
-        for of_set in self._sets:
-            last = first + len(of_set.labels)
-            results += of_set.results(self._metrics, by_row[first:last])
-            first = last
+        for of_set, of_rows in zip(self._sets, np.split(by_row, ends[:-1]), strict=False):
+            results += of_set.results(self._metrics, of_rows)
         self._stopped = any(self._call(callback, results) for callback in self._after)
         self._iteration += 1
         self.best = self.best_iteration or self._iteration
@@ -479,7 +475,6 @@ class LGBMRanker(lightgbm.LGBMRanker):
         watcher = Watcher(sets, metrics if sets else [], called, params, of_training)
         base = init_model.booster_ if isinstance(init_model, lightgbm.LGBMModel) else init_model
         trained = settings.kind(**{**settings.parameters, **categories}, base=base)
-        evaluated = _joined(sets, category_values(X))
         trained.fit(
             X,
             settings.gains_of(labels) if isinstance(trained, LambdaMART) else labels,
@@ -487,7 +482,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             init_score=init_score,
             sample_weight=sample_weight,
             callbacks=[watcher],  # type: ignore[list-item]
-            **evaluated,
+            **_joined(sets, category_values(X)),
         )
         kind = LambdaMART if isinstance(trained, LambdaMART) else MART
         ranker: BoostedTrees = kind.from_dict(trained.to_dict())  # without the callbacks

@@ -23,7 +23,6 @@ from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Qrels, RankingData, Run, Topics
 
 RESULT_COLUMNS = ("docno", "score", "rank")
-FORMAT = "rerank"
 
 
 class _OnIndex:
@@ -175,7 +174,7 @@ class Model(pt.Artifact):
     """
 
     ARTIFACT_TYPE = "ltr_model"
-    ARTIFACT_FORMAT = FORMAT
+    ARTIFACT_FORMAT = "rerank"
     ARTIFACT_PACKAGE_HINT = "lucene-rerank"
 
     @classmethod

@@ -94,10 +94,6 @@ def weighted_sum(pool: Pool, weights: Floats, k: float) -> Floats:
     return _sum_of_runs(weights[:, None] * pool.scores)
 
 
-def _none(scores: Floats, first: Ints, counts: Ints) -> Floats:
-    return scores
-
-
 def min_max(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """(s - min) / (max - min); 1 where all are equal."""
     low = np.minimum.reduceat(scores, first)
@@ -142,7 +138,7 @@ _METHODS: dict[str, Method] = {
     "best": weighted_sum,
 }
 _NORMS: dict[str, Norm] = {
-    "none": _none,
+    "none": lambda scores, first, counts: scores,
     "minmax": min_max,
     "max": _max,
     "sum": _sum,
@@ -214,12 +210,13 @@ def fuse(
     missing = missing or ("lowest" if method == "best" else "zero")
     _check(len(records), method, norm, weights, k, missing, qrels)
     chosen = norm or ("none" if method in {"rrf", "best"} else "minmax")
+    ordered = [run.take(run.trec_order()) for run in records]
+    normalized = [replace(run, scores=_normalized(run, chosen)) for run in ordered]
     if qrels is not None:
-        weights = _best_weights(records, chosen, qrels, metric)
+        weights = _best_weights(normalized, chosen, qrels, metric)
     factors = np.ones(len(records)) if weights is None else np.asarray(weights, dtype=np.float64)
     query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
-    ordered = [run.take(run.trec_order()) for run in records]
-    rows = [QueryRows.of(replace(run, scores=_normalized(run, chosen)), query_ids) for run in ordered]
+    rows = [QueryRows.of(run, query_ids) for run in normalized]
     blocks = query_blocks(pointers(np.sum([run.counts for run in rows], axis=0)), BATCH_ROWS)
     pools = (pooled(rows, first, last, missing == "lowest") for first, last in blocks)
     parts = [(pool.query, pool.doc_ids, _METHODS[method](pool, factors, k)) for pool in pools]
@@ -274,11 +271,10 @@ def _normalized(run: Run, norm: str) -> Floats:
 
 
 def _best_weights(runs: Sequence[Run], norm: str, qrels: QrelsLike, metric: str) -> tuple[float, float]:
-    """Return alpha and 1 - alpha of two runs, and log them with the interval."""
+    """Return alpha and 1 - alpha of two normalized runs, and log them with the interval."""
     from rerank.retrieval.mixture import combine  # with kernels, which other methods do not need
 
-    ordered = [run.take(run.trec_order()) for run in runs]
-    first, second = (replace(run, scores=_normalized(run, norm)) for run in ordered)
+    first, second = runs
     best = combine(first, second, qrels, metric)
     weights = best.alpha, 1.0 - best.alpha
     log.info(
@@ -293,8 +289,7 @@ def _best_weights(runs: Sequence[Run], norm: str, qrels: QrelsLike, metric: str)
 def _united(query_ids: Ids, parts: list[tuple[Ints, NDArray[np.bytes_], Floats]], name: str, ascending: bool) -> Run:
     """Return the documents as a run; `ascending`: those with equal scores by id, as in search engines."""
     query, doc_ids, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
-    counts = np.bincount(query, minlength=len(query_ids))
-    run = Run(query_ids, pointers(counts), doc_ids, scores, name)
+    run = Run(query_ids, pointers(np.bincount(query, minlength=len(query_ids))), doc_ids, scores, name)
     return run.take(np.lexsort((*sort_keys(doc_ids), -scores, query)) if ascending else run.trec_order())
 
 
@@ -455,8 +450,7 @@ def _spreads(run: Run) -> Floats:
     means = np.bincount(query, scores, n_queries) / counts
     deviations = np.sqrt(np.bincount(query, (scores - means[query]) ** 2, n_queries) / counts)
     sizes = np.bincount(query, np.abs(scores), n_queries) / counts
-    spreads: Floats = np.divide(deviations, sizes, out=np.zeros(n_queries), where=sizes > 0.0)
-    return spreads
+    return np.divide(deviations, sizes, out=np.zeros(n_queries), where=sizes > 0.0)
 
 
 def _overlaps(pool: Pool, n_queries: int) -> Floats:
@@ -470,8 +464,7 @@ def _overlaps(pool: Pool, n_queries: int) -> Floats:
         shared = np.bincount(pool.query[among[one] & among[other]], minlength=n_queries)
         total += np.divide(shared, shorter, out=np.zeros(n_queries), where=shorter > 0)
         n_pairs += shorter > 0
-    overlaps: Floats = np.divide(total, n_pairs, out=np.zeros(n_queries), where=n_pairs > 0)
-    return overlaps
+    return np.divide(total, n_pairs, out=np.zeros(n_queries), where=n_pairs > 0)
 
 
 def _labelled(data: RankingData, qrels: QrelsLike) -> RankingData:

@@ -180,7 +180,7 @@ def _measured(lines: Lines, measure: Measure, query: int) -> tuple[Floats, Float
 
 
 @dataclass(frozen=True, eq=False)
-class Combination:
+class Combination(BestAlpha):
     """The best alpha of two runs.
 
     Attributes
@@ -198,10 +198,7 @@ class Combination:
 
     """
 
-    alpha: float
     value: float
-    low: float
-    high: float
     metric: str
     run: Run
 
@@ -263,7 +260,7 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
     scores = (best.alpha * a + (1.0 - best.alpha) * b)[order].astype(np.float32)
     _keep_order(query_ptr, order, scores)
     run = Run(query_ids, query_ptr, doc_ids[order], scores.astype(np.float64), f"{first.name}+{second.name}")
-    return Combination(best.alpha, value, best.low, best.high, measure.name, run)
+    return Combination(**vars(best), value=value, metric=measure.name, run=run)
 
 
 def _as_float32(run: Run) -> Run:

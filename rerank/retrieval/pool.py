@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.metrics.base import ranks
 from rerank.types import Floats, Ints, Run, joined_rows, pointers
-from rerank.types.ids import Ids, id_bytes, row_codes, sort_keys
+from rerank.types.ids import Ids, id_bytes, sort_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,28 +81,12 @@ def pooled(runs: Sequence[QueryRows], first: int, last: int, lowest: bool) -> Po
 
 
 def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
-    """Return the number of each row's document, by query, and a row of each document.
-
-    Rows are compared by a code of 64 bits; where two documents share one, by their ids.
-    """
-    codes = row_codes(query, ids)
-    order = np.argsort(codes)
-    group, starts = _groups(codes[order][None])
-    if (ids[order[starts]][group] != ids[order]).any() or (query[order[starts]][group] != query[order]).any():
-        keys = [*sort_keys(ids), query.astype(np.uint64)]
-        order = np.lexsort(keys)
-        group, starts = _groups(np.array(keys)[:, order])
-    example = order[starts]
-    by_query = np.argsort(query[example], kind="stable")
-    number = np.empty(len(starts), dtype=np.int64)
-    number[by_query] = np.arange(len(starts))
+    """Return the number of each row's document, by query and id, and a row of each document."""
+    keys = np.array([*sort_keys(ids), query.astype(np.uint64)])
+    order = np.lexsort(keys)
+    ordered = keys[:, order]
+    begins = np.ones(len(order), dtype=np.bool_)
+    begins[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
     document = np.empty(len(order), dtype=np.int64)
-    document[order] = number[group]
-    return document, example[by_query]
-
-
-def _groups(keys: NDArray[np.uint64]) -> tuple[Ints, Ints]:
-    """Return the number of each column's group of equal neighbours (n_keys, n_rows), and where each group begins."""
-    begins = np.ones(keys.shape[1], dtype=np.bool_)
-    begins[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
-    return np.cumsum(begins) - 1, np.flatnonzero(begins)
+    document[order] = np.cumsum(begins) - 1
+    return document, order[begins]

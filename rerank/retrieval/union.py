@@ -69,7 +69,8 @@ class UnionRun(Run):
 def search_union(inputs: SearchInputs, candidates: Candidates) -> UnionRun:
     """Return the union of the documents of each source."""
     runs = {part.name: _search(inputs, part) for part in candidates.sources}
-    merged = [_merged([_of_query(run, query_id) for run in runs.values()]) for query_id in inputs.query_ids]
+    lists = [dict(run.items()) for run in runs.values()]
+    merged = [_merged([of_run.get(query_id, {}) for of_run in lists]) for query_id in inputs.query_ids]
     return UnionRun(
         query_ids=id_array(list(inputs.query_ids)),
         query_ptr=pointers([len(docs) for docs, _ in merged]),
@@ -105,23 +106,16 @@ def run_of_part(run: Run, part: Part, forward: ForwardIndex) -> Run:
     return run
 
 
-def _of_query(run: Run, query_id: str) -> tuple[list[str], list[float]]:
-    if query_id not in run:
-        return [], []
-    rows = run.rows(query_id)
-    return run.doc_ids[rows].tolist(), run.scores[rows].tolist()
-
-
-def _merged(lists: Sequence[tuple[list[str], list[float]]]) -> tuple[list[str], list[float]]:
+def _merged(lists: Sequence[Mapping[str, float]]) -> tuple[list[str], list[float]]:
     """Return the documents and scores of one query: those of the first list, then others by reciprocal rank fusion."""
-    docs, scores = lists[0]
-    held = set(docs)
+    first, *others = lists
     fused = dict[str, float]()
-    for others, _ in lists[1:]:
-        for rank, doc in enumerate(others, start=1):
-            if doc not in held:
+    for docs in others:
+        for rank, doc in enumerate(docs, start=1):
+            if doc not in first:
                 fused[doc] = fused.get(doc, 0.0) + 1.0 / (_CONSTANT + rank)
     added = sorted(fused, key=lambda doc: (fused[doc], doc), reverse=True)
+    scores = list(first.values())
     lowest = min(scores, default=0.0)
-    step = max(1.0, *(abs(score) for score in scores)) * _STEP if scores else _STEP
-    return docs + added, scores + [lowest - step * number for number in range(1, len(added) + 1)]
+    step = max([1.0, *map(abs, scores)]) * _STEP
+    return [*first, *added], scores + [lowest - step * number for number in range(1, len(added) + 1)]

@@ -133,8 +133,9 @@ class Batcher:
             self._working = asyncio.create_task(self._work())
         awaited = [done] if gone is None else [done, gone]
         try:
-            left = max(job.deadline - time.monotonic(), 0.0)
-            await asyncio.wait(awaited, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                awaited, timeout=max(job.deadline - time.monotonic(), 0.0), return_when=asyncio.FIRST_COMPLETED
+            )
         finally:
             job.deadline = 0.0  # nobody waits any more
         if not done.done():
@@ -323,9 +324,6 @@ class Guard:
         self._prefix, self._numbers = secrets.token_hex(4), count(1)  # of the ids that are made here
         self._token = None if settings.token is None else f"Bearer {settings.token}".encode()
         self._hosts = frozenset((*LOOPBACK, settings.host, *settings.hosts)) if is_loopback(settings.host) else None
-        app.add_exception_handler(HTTPException, answer_error)
-        app.add_exception_handler(ClientDisconnect, answer_nobody)
-        app.add_exception_handler(Exception, answer_error)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request; messages of the lifespan go on as they are."""
@@ -373,9 +371,8 @@ class Guard:
                 421, "header Host", "a name of the loopback", "another host",
                 "Use 127.0.0.1, or name the host with --allow-host.",
             )  # fmt: skip
-        if self._token is None or path in _OPEN:
-            return
-        if not hmac.compare_digest(headers.get(b"authorization", b""), self._token):
+        token = None if path in _OPEN else self._token
+        if token is not None and not hmac.compare_digest(headers.get(b"authorization", b""), token):
             raise ServiceError(
                 401, "header Authorization", "Bearer and the token", "another one or none", "Send the token.",
                 {"WWW-Authenticate": "Bearer"},
@@ -402,8 +399,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
         fault = ServiceError(404, "path", "a known path", "another one", "Look at /openapi.json.")
     elif isinstance(error, HTTPException) and error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")
-        found = request.method[:20]
-        fault = ServiceError(405, "method", allowed, found, "Look at /openapi.json.", {"Allow": allowed})
+        fault = ServiceError(405, "method", allowed, request.method[:20], "Look at /openapi.json.", {"Allow": allowed})
     answer = {"message": fault.detail, "error": fault.error, "request_id": request.state.request_id}
     response = json_response(answer, fault.status_code)
     response.headers.update(fault.headers or {})
@@ -413,3 +409,6 @@ async def answer_error(request: Request, error: Exception) -> Response:
 async def answer_nobody(request: Request, error: Exception) -> Response:
     """Return an answer for the log and the metrics: the client has gone."""
     return Response(status_code=499)
+
+
+HANDLERS: dict[Any, Any] = {HTTPException: answer_error, ClientDisconnect: answer_nobody, Exception: answer_error}

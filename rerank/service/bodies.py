@@ -28,7 +28,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from rerank.errors import shown
-from rerank.lucene.documents import ID_KEYS
+from rerank.lucene.documents import ID_KEYS, is_text
 from rerank.pipeline.applying import Cutoff
 from rerank.runtime.codec import REMEDY
 from rerank.service.settings import ServiceError, unknown
@@ -455,7 +455,8 @@ def _document(item: str | Mapping[str, Any], place: str, names: Sequence[str], f
     """Return a document as `Index.text_features` takes it: a text, or fields of the index."""
     if isinstance(item, str):
         return item
-    own = {name: value for name, value in item.items() if name in names and _is_value(value)}
+    values = {name: value for name, value in item.items() if is_text(value) or type(value) in (int, float)}
+    own = {name: value for name, value in values.items() if name in names}
     if _TEXT in item and _TEXT not in names:
         if not isinstance(item[_TEXT], str):
             raise ServiceError(422, f"{place}.{_TEXT}", "text", shown(item[_TEXT]), "Send the text of the document.")
@@ -466,13 +467,6 @@ def _document(item: str | Mapping[str, Any], place: str, names: Sequence[str], f
             "Name the text `text`.",
         )  # fmt: skip
     return own
-
-
-def _is_value(value: object) -> bool:
-    """Return whether a value can be that of a field: text, a list of texts, or a number."""
-    if isinstance(value, list):
-        return all(isinstance(part, str) for part in value)
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
 
 
 def logistic(score: float) -> float:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.clicks.interleaving import interleave
 from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
@@ -107,13 +106,11 @@ class Ranking:
 
     def described(self) -> dict[str, Any]:
         """Return the entry of /models."""
-        kind = "bm25" if self.model is None else self.model.kind
-        n_features = 0 if self.model is None else int(self.model.n_features_in_)
         return {
             "id": self.name,
             "object": "model",
-            "ranker": kind,
-            "features": n_features,
+            "ranker": "bm25" if self.model is None else self.model.kind,
+            "features": 0 if self.model is None else int(self.model.n_features_in_),
             "explains": self.explains,
             "calibrated": self.is_calibrated,
             "checksum": self.checksum,
@@ -129,8 +126,7 @@ def load_rankings(settings: Settings, index: Index) -> list[Ranking]:
             f"models: expected files of different names, got {', '.join(map(str, settings.others))} beside "
             f"{BM25_NAME} and {settings.served_name}. Rename one: requests name models by their files."
         )
-    served = {settings.served_name: settings.model, **named}
-    return [_load_ranking(index, name, path) for name, path in served.items()]
+    return [_load_ranking(index, name, path) for name, path in {settings.served_name: settings.model, **named}.items()]
 
 
 def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
@@ -152,25 +148,21 @@ def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
     return ranking
 
 
-def strongest_features(ranking: Ranking, data: RankingData) -> list[list[dict[str, Any]]]:
+def strongest_features(model: Ranker, data: RankingData) -> list[list[dict[str, Any]]]:
     """Return the features that add or take most of each row's score, the strongest first.
 
     Where the model starts from BM25's scores, they are the feature START.
     """
-    model = ranking.model
-    if model is None:
-        return [[] for _ in range(data.n_rows)]
     contributions = model.contributions(data)
-    names = [*map(str, model.feature_names_), START]
-    columns = {name: number for number, name in enumerate(data.feature_names)}
-    values: list[NDArray[Any]] = [data.X[:, columns[name]] for name in names[:-1]]
     starts = isinstance(model.base_, CandidateRunBase) and data.base_scores is not None
     contributions[:, -1] = data.base_scores if starts else 0.0
-    values.append(contributions[:, -1])
+    names = [*map(str, model.feature_names_), START]
+    columns = {name: number for number, name in enumerate(data.feature_names)}
+    values = np.column_stack([data.X[:, [columns[name] for name in names[:-1]]], contributions[:, -1]])
     strongest = np.argsort(-np.abs(contributions), axis=1, kind="stable")[:, :STRONGEST]
     return [
         [
-            {"feature": names[j], "value": _finite(float(values[j][row])), "contribution": float(contributions[row, j])}
+            {"feature": names[j], "value": _finite(float(values[row, j])), "contribution": float(contributions[row, j])}
             for j in chosen
             if contributions[row, j] != 0.0
         ]
@@ -251,7 +243,7 @@ class Engine:
         ranking.model.predict(data)
         ranking.model.predict(data.of_rows([0]))
         with suppress(InvalidInputError):  # nets and ensembles have no contributions
-            strongest_features(ranking, data.of_rows(np.arange(min(3, data.n_rows))))
+            strongest_features(ranking.model, data.of_rows(np.arange(min(3, data.n_rows))))
             return replace(ranking, explains=True)
         return ranking
 
@@ -611,8 +603,8 @@ class _Scored:
         if self.slow is not None:
             for hit, value in zip(hits, self.slow[rows].tolist(), strict=True):
                 hit["scorer"] = _finite(value)
-        if job.body.explain and self.data is not None:
-            for hit, features in zip(hits, strongest_features(ranking, self.data.of_rows(rows)), strict=True):
+        if job.body.explain and self.data is not None and ranking.model is not None:
+            for hit, features in zip(hits, strongest_features(ranking.model, self.data.of_rows(rows)), strict=True):
                 hit["features"] = features
         return hits
 
@@ -633,8 +625,12 @@ def _shown(
         {**(by_id[side].get(doc_id) or by_id[1 - side][doc_id]), "rank": place}
         for place, (doc_id, side) in enumerate(zip(made.documents, made.sides, strict=True), start=1)
     ]
-    names = [ranking.name for ranking in rankings]
-    return hits, {"rankers": names, "sides": made.sides, "credits": made.credits, "seed": seed}
+    return hits, {
+        "rankers": [ranking.name for ranking in rankings],
+        "sides": made.sides,
+        "credits": made.credits,
+        "seed": seed,
+    }
 
 
 def check_finite(scores: Floats) -> None:

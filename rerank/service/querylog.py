@@ -81,16 +81,15 @@ class Appender:
     def put(self, entry: Sequence[Lines]) -> Future[bool]:
         """Append an entry soon; return whether it was written, as a future that can be cancelled until it is."""
         done: Future[bool] = Future()
-        size = _size(entry)
+        size = sum(len(lines.content) + len(lines.header) for lines in entry)
         with self._changed:
-            fits = not self._ends and self._n_bytes + size <= MOST_BYTES
-            if fits:
+            if not self._ends and self._n_bytes + size <= MOST_BYTES:
                 self._n_bytes += size
                 self._queue.append((entry, done))
                 self._changed.notify()
-        if not fits:
-            self._lose(1, "too many entries that wait")
-            done.set_result(False)
+                return done
+        self._lose(1, "too many entries that wait")
+        done.set_result(False)
         return done
 
     def close(self) -> None:
@@ -293,10 +292,6 @@ def _run_lines(run: Run, names: Mapping[str, str]) -> Iterator[str]:
     for own, name in names.items():
         for rank, (doc_id, score) in enumerate(run[own].items(), start=1):
             yield f"{name} Q0 {doc_id} {rank} {score!r} {run.name}\n"
-
-
-def _size(entry: Sequence[Lines]) -> int:
-    return sum(len(lines.content) + len(lines.header) for lines in entry)
 
 
 def _append(folder: Path, entries: Sequence[Lines]) -> None:

@@ -33,7 +33,7 @@ from rerank.errors import InvalidInputError, RerankError
 from rerank.features.families.functions import load_functions
 from rerank.index.index import Index
 from rerank.lucene.jvm import STEADY, add_options
-from rerank.service.app import PAGE, Guard, Service, json_response
+from rerank.service.app import HANDLERS, PAGE, Guard, Service, json_response
 from rerank.service.bodies import RERANK_PATHS, Events, Rerank, Search, read_body
 from rerank.service.querylog import folder_key
 from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings
@@ -66,8 +66,7 @@ class Route(APIRoute):
         async def handle(request: Request) -> Response:
             service: Service = request.app.state.service
             async with service.body(request, read) as body:
-                response: Response = await self.endpoint(body, request)
-                return response
+                return await self.endpoint(body, request)
 
         return handle
 
@@ -83,6 +82,7 @@ def make_app(service: Service) -> Guard:
         redoc_url=None,
         redirect_slashes=False,
         responses={status: {"description": about} for status, about in STATUSES.items()},
+        exception_handlers=HANDLERS,
     )
     app.state.service = service
     app.router.route_class = Route
@@ -125,8 +125,7 @@ async def rerank(body: Rerank, request: Request) -> Response:
     """Order documents for a query."""
     service: Service = request.app.state.service
     engine = service.engine
-    served = service.settings.served_name
-    job = body.job(service.limits.documents, served, engine.field_names, engine.text_field)
+    job = body.job(service.limits.documents, service.settings.served_name, engine.field_names, engine.text_field)
     await service.answer(request, job)
     return json_response(body.answer(job, request.scope["path"]))
 
@@ -304,9 +303,7 @@ def _check(settings: Settings, level: int) -> None:
 
 def _prepare_process(settings: Settings, level: int) -> None:
     """Set the log of a new process, and define the user's functions."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("rerank[%(process)d]: %(message)s"))
-    log.addHandler(handler)
+    logging.basicConfig(format="rerank[%(process)d]: %(message)s")
     log.setLevel(level)
     for path in settings.functions:
         load_functions(path)

@@ -352,8 +352,7 @@ class OnnxModel:
     def settings(self, name: str) -> dict[str, Any]:
         """Return a file of settings; empty where there is none."""
         path = self.folder / name
-        settings: dict[str, Any] = json.loads(path.read_text("utf8")) if path.is_file() else {}
-        return settings
+        return json.loads(path.read_text("utf8")) if path.is_file() else {}
 
     def encode(self, prefix: str, texts: list[str]) -> NDArray[np.float32]:
         """Return the unit vectors of texts, (n, dimensions), each behind a prefix."""
@@ -382,8 +381,7 @@ class OnnxModel:
         if self.first_token:
             return output[:, 0]
         weights = mask[:, :, np.newaxis].astype(np.float32)
-        mean: NDArray[np.float32] = (output * weights).sum(axis=1) / weights.sum(axis=1)
-        return mean
+        return (output * weights).sum(axis=1) / weights.sum(axis=1)  # type: ignore[no-any-return]
 
 
 # Kind of encoder, and extra of this package -> the packages that it needs, and what loads its model.

@@ -217,8 +217,7 @@ class SparseRows:
         from scipy.sparse import csr_array
 
         rows = csr_array((self.values, self.columns, self.row_ptr), (self.n_rows, self.n_columns)).tocsc()
-        ptr = rows.indptr.astype(np.int64)
-        return SparseRows(ptr, rows.indices.astype(np.int32), rows.data, self.n_rows)
+        return SparseRows(rows.indptr.astype(np.int64), rows.indices.astype(np.int32), rows.data, self.n_rows)
 
 
 def right_singular_vectors(matrix: SparseRows, size: int, threads: int | None = None) -> tuple[Block, Floats]:
@@ -257,8 +256,7 @@ def _dominant(matrix: SparseRows, size: int, n_threads: int) -> tuple[Block, Flo
     """Return the right singular vectors (n_columns, size) of the greatest singular values, and these (size,)."""
     basis_size = WIDTH * -(-max(BASIS_RATIO * size, LEAST_BASIS) // WIDTH)
     if matrix.n_columns <= basis_size + WIDTH:
-        identity = np.eye(matrix.n_columns, dtype=np.float32)
-        squares, rotation = symmetric_eigen(_times_gram(matrix, identity, n_threads))
+        squares, rotation = symmetric_eigen(_times_gram(matrix, np.eye(matrix.n_columns, dtype=np.float32), n_threads))
         vectors = rotation[:, :size].astype(np.float32)
     else:
         vectors, squares = _Krylov(matrix, basis_size, n_threads).dominant(size)

@@ -116,6 +116,12 @@ class Space:
         return out
 
 
+def unit_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return vectors (n, dimensions) divided by their norms; a vector of zeros stays one."""
+    norms = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
+    return np.divide(vectors, norms, out=np.zeros(vectors.shape), where=norms > 0.0).astype(np.float32)  # type: ignore[no-any-return]
+
+
 def log_idf(field: FieldArrays) -> Floats:
     """Return ln(N / df) of each term of a field, (n_terms,) float64; 0 for a term that no document holds."""
     doc_freq = np.asarray(field.doc_freq, dtype=np.float64)

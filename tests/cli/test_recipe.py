@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.features.families.functions import functions
+from rerank.features.families.functions import FUNCTIONS
 from tests.cli.conftest import SMALL, Command
 
 FUNCTION = "import rerank\n\n@rerank.feature('first')\ndef first(matches):\n    return matches.tf[:, 0]\n"
@@ -20,7 +20,7 @@ FUNCTION = "import rerank\n\n@rerank.feature('first')\ndef first(matches):\n    
 def forget_functions() -> Iterator[None]:
     """Leave no function behind for other tests."""
     yield
-    functions().clear()  # type: ignore[attr-defined]
+    FUNCTIONS.clear()
 
 
 def test_recipe_travels_in_data_and_model_and_is_applied_as_stored(command: Command, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_function_is_loaded_from_a_file_and_named_where_it_is_missing(command: C
     assert "first.title" in rerank.read_data(data).feature_names
     assert command("-q", "train", str(data), "-o", str(model), *SMALL).code == 0
     assert command(f"-q rerank index {model} topics.tsv -o {run} --functions {own}").code == 0
-    functions().clear()  # type: ignore[attr-defined]
+    FUNCTIONS.clear()
     done = command(f"-q rerank index {model} topics.tsv -o {run}")
     assert done.code == 2
     assert f"{model}: functions: expected the function 'first', which the features were made with" in done.err

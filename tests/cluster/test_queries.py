@@ -61,7 +61,7 @@ def test_functions_history_and_vectors_reach_the_workers(
 ) -> None:
     from rerank.features.families import functions
 
-    monkeypatch.setattr(functions, "_functions", {})
+    monkeypatch.setitem(functions.FUNCTIONS, "own", None)  # which the file defines, and which is gone after the test
     (tmp_path / "own.py").write_text(
         "import rerank\n@rerank.feature('own')\ndef own(matches):\n    return matches.tf.sum(axis=1) * 2.0\n"
     )

@@ -21,7 +21,7 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.features import extract as extract_module
 from rerank.features.extract import Records, extract, extract_blocks, resolved
-from rerank.features.families.functions import functions, load_functions
+from rerank.features.families.functions import FUNCTIONS, load_functions
 from rerank.features.recipe import Recipe, template
 from rerank.runtime import threads
 from rerank.types import Run
@@ -46,7 +46,7 @@ def nothing_kept(numbers: Sequence[int]) -> list[str | None]:
 def forget_functions() -> Iterator[None]:
     """Leave no function behind for other tests."""
     yield
-    functions().clear()  # type: ignore[attr-defined]
+    FUNCTIONS.clear()
 
 
 def test_functions_are_called_on_the_callers_thread_only(monkeypatch: pytest.MonkeyPatch) -> None:

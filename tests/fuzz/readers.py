@@ -673,7 +673,7 @@ def _check_history(history: History, folder: Path) -> None:
             QUERY_TERMS,
             run,
             Recipe(families=history_family_names(())),
-            records=Records(history=history),
+            records=Records(history=history.on(forward)),
             threads=1,
         )
     history.save(folder / "again.json")

@@ -47,9 +47,9 @@ class World:
     def features(self, history: History, forward: ForwardIndex | None = None) -> RankingData:
         recipe = Recipe(families=history_family_names(self.vectors.spaces))
         terms = {**self.queries, **self.other}
-        return extract(
-            forward or self.forward, terms, self.run, recipe, records=Records(history=history, vectors=self.vectors)
-        )
+        forward = forward or self.forward
+        records = Records(history=history.on(forward), vectors=self.vectors)
+        return extract(forward, terms, self.run, recipe, records=records)
 
     def oracle(self, without: set[str] = frozenset()) -> Learned:  # type: ignore[assignment]
         queries = {query_id: tokens for query_id, tokens in self.queries.items() if query_id not in without}

@@ -12,7 +12,7 @@ import pytest
 import rerank
 from rerank.cli.main import run
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.features.families.functions import functions
+from rerank.features.families.functions import FUNCTIONS
 from tests.lucene import anserini
 from tests.tiny import Tiny
 
@@ -29,7 +29,7 @@ OPTIONS = {
 def forget_functions() -> Iterator[None]:
     """Leave no function behind for other tests."""
     yield
-    functions().clear()  # type: ignore[attr-defined]
+    FUNCTIONS.clear()
 
 
 @pytest.mark.parametrize("name", OPTIONS)

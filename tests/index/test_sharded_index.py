@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import rerank
-from rerank.features.families.functions import functions
+from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import known_families
 from rerank.lucene.folder import shard_of
 from rerank.retrieval.base import known_sources
@@ -30,7 +30,7 @@ UNION = "bm25:20,rm3:20,rocchio:10,lsi:10,history:10,encoder:10"
 def forget_functions() -> Iterator[None]:
     """Leave no function behind for other tests."""
     yield
-    functions().clear()  # type: ignore[attr-defined]
+    FUNCTIONS.clear()
 
 
 def encode(texts: list[str]) -> NDArray[np.float32]:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.features.families.functions import functions, load_functions
+from rerank.features.families.functions import FUNCTIONS, load_functions
 from tests.tiny import Tiny
 
 pytestmark = pytest.mark.slow("29 s: processes")
@@ -42,7 +42,7 @@ rerank.write_run(run, "out.run")
 @pytest.fixture(autouse=True)
 def forget_functions() -> Iterator[None]:
     yield
-    functions().clear()  # type: ignore[attr-defined]
+    FUNCTIONS.clear()
 
 
 @pytest.fixture

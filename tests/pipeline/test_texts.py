@@ -18,7 +18,7 @@ import pytest
 import rerank
 from rerank.cli.main import main
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.features.families.functions import functions
+from rerank.features.families.functions import FUNCTIONS
 from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe, index_family_names
 from rerank.lucene import texts as lucene_texts
@@ -309,7 +309,7 @@ def test_functions_over_documents_take_the_given_document(awkward_index: rerank.
         data = awkward_index.text_features("x", ["brand new words"], recipe=Recipe(families=("function",)))
         assert np.isfinite(data.X).all()
     finally:
-        functions().clear()  # type: ignore[attr-defined]
+        FUNCTIONS.clear()
 
 
 def test_batches_of_queries_equal_one_batch(

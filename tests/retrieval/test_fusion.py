@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.retrieval import fusion, pool
+from rerank.retrieval import fusion
 from rerank.retrieval.fusion import fuse
 from rerank.types import Run, query_rows
 from tests.oracles.fusion import fused
@@ -58,15 +58,6 @@ def test_fuse_does_not_depend_on_how_queries_are_batched(runs: list, batch: int)
         parts = fuse(runs, "combmnz")
     assert parts.doc_ids.tolist() == whole.doc_ids.tolist()
     assert np.array_equal(parts.scores, whole.scores)
-
-
-@settings(max_examples=30, deadline=None)
-@given(runs=several)
-def test_fuse_tells_documents_apart_when_all_codes_are_equal(runs: list) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pool, "row_codes", lambda query, ids: np.zeros(len(query), dtype=np.uint64))
-        result = fuse(runs, "rrf")
-    _assert_equal(result, fused(runs, "rrf"))
 
 
 @settings(max_examples=30, deadline=None)

@@ -217,8 +217,9 @@ class EncoderFeatures(RunFamily):
         """Fill `out` (n_rows, 1)."""
         vectors = candidates.vectors
         documents = vectors.encoded
-        queries = vectors.queries[ENCODER]
-        fill_cosines(candidates.query_ptr, candidates.docs, queries, documents, (documents.shape[1],), out)
+        fill_cosines(
+            candidates.query_ptr, candidates.docs, vectors.queries[ENCODER], documents, (documents.shape[1],), out
+        )
 
 
 @register("lsi")

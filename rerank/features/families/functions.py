@@ -41,7 +41,7 @@ from rerank.types.forward import FieldArrays
 
 Compute = TypeVar("Compute", bound=Callable[..., Any])
 OVER = ("field", "document")
-_functions: dict[str, Function] = {}
+FUNCTIONS: dict[str, Function] = {}  # those of the user by name
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,21 +210,10 @@ def feature(
     described = Feature(name, meaning, formula, source, unit, low, high, (Missing.FUNCTION,))
 
     def define(compute: Compute) -> Compute:
-        _functions[name] = Function(described, over, compute)
+        FUNCTIONS[name] = Function(described, over, compute)
         return compute
 
     return define
-
-
-def functions() -> Mapping[str, Function]:
-    """Return the user-defined functions by name."""
-    return _functions
-
-
-def define_functions(others: Mapping[str, Function]) -> None:
-    """Replace the user-defined functions by those of another process."""
-    _functions.clear()
-    _functions.update(others)
 
 
 def load_functions(path: str | Path) -> None:
@@ -246,7 +235,7 @@ def load_functions(path: str | Path) -> None:
 
 
 def _chosen(recipe: Recipe, over: str) -> list[Function]:
-    return [functions()[name] for name in recipe.functions or () if functions()[name].over == over]
+    return [FUNCTIONS[name] for name in recipe.functions or () if FUNCTIONS[name].over == over]
 
 
 @register("function")
@@ -283,8 +272,7 @@ class DocumentFeatures(RunFamily):
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, a column for each function); each document of the batch is read once."""
-        if candidates.documents is None:
-            return
+        assert candidates.documents is not None  # the recipe names no such function otherwise
         numbers, number_of_row = np.unique(candidates.docs, return_inverse=True)
         texts = candidates.documents(numbers)
         for query, query_id in enumerate(candidates.query_ids):

@@ -206,8 +206,7 @@ def _fill(matches, of_terms, of_rows, parameters, out):  # type: ignore[no-untyp
         for row in range(query_ptr[query], query_ptr[query + 1]):
             length = lengths[row]
             unique = unique_terms[row]
-            for column in range(out.shape[1]):
-                out[row, column] = np.nan
+            out[row] = np.nan
             out[row, _STREAM_LENGTH] = length
             if n_terms == 0:
                 continue

@@ -67,20 +67,10 @@ def field_spans(field: FieldArrays) -> NDArray[np.int32]:
     """Return the words of each document, (n_docs,) int32: up to the last one that is indexed; 0 for an empty field."""
     spans = np.zeros(len(field.lengths), dtype=np.int32)
     if field.positions is not None:
-        arrays = (read_only_view(field.position_ptr), read_only_view(field.positions))
-        with read_in_order(*arrays):
-            _fill_spans(*arrays, spans)
+        filled = np.flatnonzero(np.diff(field.position_ptr))
+        with read_in_order(field.positions):
+            spans[filled] = np.maximum.reduceat(field.positions, field.position_ptr[filled]) + 1
     return spans
-
-
-@kernel()
-def _fill_spans(position_ptr, positions, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (n_docs,) with 1 + the greatest position of each document."""
-    for doc in range(len(out)):
-        last = np.int32(-1)
-        for token in range(position_ptr[doc], position_ptr[doc + 1]):
-            last = max(last, positions[token])
-        out[doc] = last + 1
 
 
 @kernel()
@@ -108,8 +98,7 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
             span = np.int64(spans[docs[row]])
             start = tf_ptr[query] + (row - query_ptr[query]) * n_terms
             n_passages = 1 + (max(span - window, 0) + stride - 1) // stride if span > 0 else 0
-            for column in range(out.shape[1]):
-                out[row, column] = np.nan
+            out[row] = np.nan
             out[row, COUNT] = n_passages
             if n_terms == 0:
                 continue
@@ -132,8 +121,16 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
                         counts[0, 0] += 1
                     else:
                         token = position_ptr[docs[row]] + first_tokens[start + number]
-                        of_term = positions[token : token + count]
-                        _add_term(of_term, window, stride, n_passages, weight, saturation[row], scores, counts)
+                        _add_term(
+                            positions[token : token + count],
+                            window,
+                            stride,
+                            n_passages,
+                            weight,
+                            saturation[row],
+                            scores,
+                            counts,
+                        )
             total = 0.0
             top[:] = 0.0
             n_hits = 0

@@ -51,7 +51,6 @@ TAO_ALPHA = 0.3
 LOOK_BACK = 128  # occurrences; windows have more only where an index has many terms at one position
 PHRASE_STEPS = 1 << 25  # most comparisons for the phrase count of a document
 SPAN, SPAN_DENSITY, FIRST, PHRASE, PROXIMITY, TP_SCORE, TP_DIST, SDM = range(12, 20)
-_IN_CACHE = 64  # terms, up to which the table of pairs about fits into the L1 cache
 _NO_POSITION = np.int64(2**63 - 1)
 MOST_TERMS = 1024  # Lucene's default limit of clauses
 _QUERY = (Missing.NO_QUERY_TERMS,)
@@ -214,7 +213,6 @@ def _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, co
     tallies  (3, 4) work space for the counts of a row, 0 before and after
     """
     n_pairs = 0
-    add_always = len(first_token) <= _IN_CACHE  # adding 0 is faster than a branch
     for high in range(1, n_merged):
         b = owners[high]
         for low in range(high - 1, max(high - LOOK_BACK, 0) - 1, -1):
@@ -231,9 +229,9 @@ def _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, co
             tallies[window, 2] += first_token[a] < first_token[b]
             n_pairs += 1
             tallies[window, 3] += 1
-            if distance < SDM_WINDOW and (add_always or either > 0):
-                pairs[a, b, 2] += (distance == 1) & (either > 0)
-                pairs[a, b, 3] += either > 0
+            if distance < SDM_WINDOW and either > 0:
+                pairs[a, b, 2] += distance == 1
+                pairs[a, b, 3] += 1
             if distance <= NEAR:
                 near[a, b] += 1.0 / (distance * distance)
     if n_pairs > 0:

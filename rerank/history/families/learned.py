@@ -42,9 +42,8 @@ from rerank.features.match import inverse_document_frequency
 from rerank.features.recipe import Feature, Missing, register
 from rerank.history.judged import DocumentFamily, HistoryQuery, IndexHistory, LearnedFamily, with_smoothed
 from rerank.runtime.kernels import kernel
-from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
-from rerank.types.ids import by_number
-from rerank.vectors.vectors import LSI
+from rerank.types.ids import Floats, Ints, by_number, joined_rows, pointers, query_rows
+from rerank.vectors.vectors import LSI, unit_vectors
 
 K1 = 0.9
 B = 0.4
@@ -116,58 +115,37 @@ class NeighbourFeatures(DocumentFamily):
     )
 
     def prepare(self, history: IndexHistory, vectors: Any) -> Any:
-        """Return the queries of each word with their weights, and the documents of each query."""
+        """Return the queries of each word with their weights."""
         judged = history.judged
         ptr, order = by_number(judged.query_words, len(judged.words))
         queries = query_rows(judged.word_ptr)[order].astype(np.int32)
-        return (ptr, queries, history.weights[order]), (judged.doc_ptr, judged.docs, judged.gains)
+        return ptr, queries, history.weights[order]
 
     def document_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
         """Return how relevant each document is to the nearest queries."""
-        inverted, judgements = prepared
-        cosines = np.zeros(len(judgements[0]) - 1)
-        _add_cosines(query.words, query.weights, inverted, cosines)
-        cosines[query.hidden] = 0.0
-        sums: Floats = relevant_to_nearest(cosines, judgements, history.n_docs, NEAREST, 2)
-        return sums
+        ptr, queries, query_weights = prepared
+        counts = np.diff(ptr)[query.words]
+        rows, _ = joined_rows(ptr[query.words], counts)
+        products = np.repeat(query.weights, counts) * query_weights[rows]
+        cosines = np.bincount(queries[rows], products, history.judged.n_queries).astype(np.float64, copy=False)
+        return relevant_to_nearest(cosines, history, query, NEAREST, power=2)
 
 
-@kernel()
-def _add_cosines(words, weights, inverted, out):  # type: ignore[no-untyped-def]
-    """Add the cosine with each judged query to `out` (n_queries,)."""
-    word_ptr, queries, query_weights = inverted
-    for index in range(len(words)):
-        for posting in range(word_ptr[words[index]], word_ptr[words[index] + 1]):
-            out[queries[posting]] += weights[index] * query_weights[posting]
-
-
-@kernel()
-def relevant_to_nearest(cosines, judgements, n_docs, most, power):  # type: ignore[no-untyped-def]
+def relevant_to_nearest(cosines: Floats, history: IndexHistory, query: HistoryQuery, most: int, power: int) -> Floats:
     """Return the sum of cosine^power * gain of each document over the `most` nearest queries, (n_docs,) float64.
 
-    cosines     (n_queries,) float64; a query with a cosine of 0 or less is not near
-    judgements  doc_ptr and docs, the relevant documents of each query, and gains (n_judgements,) float64
+    cosines  (n_queries,) of the judged queries, in which hidden ones are set to 0; one of 0 or less is not near
+    power    2 or 4
     """
-    doc_ptr, docs, gains = judgements
-    nearest = np.empty(most, np.int64)
-    count = 0
-    for query in range(len(cosines)):
-        value = cosines[query]
-        if value <= 0.0 or (count == most and cosines[nearest[most - 1]] >= value):
-            continue
-        slot = min(count, most - 1)
-        while slot > 0 and cosines[nearest[slot - 1]] < value:
-            nearest[slot] = nearest[slot - 1]
-            slot -= 1
-        nearest[slot] = query
-        count = min(count + 1, most)
-    sums = np.zeros(n_docs, np.float64)
-    for number in range(count):
-        query = nearest[number]
-        weight = cosines[query] ** power
-        for pair in range(doc_ptr[query], doc_ptr[query + 1]):
-            sums[docs[pair]] += weight * gains[pair]
-    return sums
+    judged = history.judged
+    cosines[query.hidden] = 0.0
+    least = np.partition(cosines, -most)[-most] if len(cosines) > most else 0.0
+    near = np.flatnonzero((cosines > 0.0) & (cosines >= least))
+    nearest = near[np.argsort(-cosines[near], kind="stable")[:most]]
+    counts = np.diff(judged.doc_ptr)[nearest]
+    rows, _ = joined_rows(judged.doc_ptr[nearest], counts)
+    weights = np.repeat((cosines[nearest] ** 2) ** (power // 2), counts)
+    return np.bincount(judged.docs[rows], weights * judged.gains[rows], history.n_docs).astype(np.float64, copy=False)
 
 
 def _scores(name: str, nearest: int, power: int) -> tuple[Feature, Feature]:
@@ -202,19 +180,14 @@ class _LatentNeighbours(DocumentFamily):
     power: ClassVar[int]
 
     def prepare(self, history: IndexHistory, vectors: Any) -> Any:
-        """Return the vectors of the judged queries, of norm 1, and the documents of each query."""
-        judged = history.judged
-        units = unit_vectors(vectors.queries(LSI, history.terms))
-        return units, (judged.doc_ptr, judged.docs, judged.gains)
+        """Return the vectors of the judged queries, of norm 1."""
+        return padded_units(vectors.queries(LSI, history.terms))
 
     def document_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
         """Return how relevant each document is to the nearest queries."""
-        units, judgements = prepared
-        cosines = np.empty(len(units))
-        _fill_products(units, unit_vectors(np.array([query.vector]))[0], cosines)
-        cosines[query.hidden] = 0.0
-        sums: Floats = relevant_to_nearest(cosines, judgements, history.n_docs, self.nearest, self.power)
-        return sums
+        cosines = np.empty(len(prepared))
+        _fill_products(prepared, padded_units(np.array([query.vector]))[0], cosines)
+        return relevant_to_nearest(cosines, history, query, self.nearest, self.power)
 
 
 @register("history.neighbours_lsi")
@@ -235,15 +208,9 @@ class WideLatentNeighbourFeatures(_LatentNeighbours):
     scores = _scores("history.neighbours_lsi_wide", nearest, power)
 
 
-def unit_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return vectors (n, dimensions) divided by their norms; a vector of zeros stays one.
-
-    Dimensions are padded with zeros to a multiple of 16.
-    """
-    padded = np.zeros((len(vectors), -(-vectors.shape[1] // _LANES) * _LANES), dtype=np.float32)
-    norms = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
-    padded[:, : vectors.shape[1]] = vectors / np.where(norms > 0.0, norms, 1.0)
-    return padded
+def padded_units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return unit vectors (n, dimensions), with zeros up to a multiple of 16 dimensions."""
+    return np.pad(unit_vectors(vectors), ((0, 0), (0, -vectors.shape[1] % _LANES)))
 
 
 @kernel()

@@ -110,10 +110,9 @@ def expanded_hits(inputs: SearchInputs, expand: Expand, k: int) -> Iterator[Hits
     field = inputs.forward.fields[inputs.field]
     first = inputs.bm25_run(DOCUMENTS)
     numbers = inputs.forward.doc_numbers(first.doc_ids)
-    known = _known_terms(inputs)
     queries = [
         expand(field, terms, numbers[first.rows(query_id)] if query_id in first else numbers[:0])
-        for query_id, terms in zip(inputs.query_ids, known, strict=True)
+        for query_id, terms in zip(inputs.query_ids, _known_terms(inputs), strict=True)
     ]
     for docs, scores in weighted_bm25(field, queries, inputs.k1, inputs.b):
         yield best_hits(docs, np.round(scores, 6), inputs.forward.doc_ids, k)
@@ -160,8 +159,7 @@ def _term_sums(field: FieldArrays, docs: Ints, weights: Floats) -> WeightedTerms
 
 
 def _sums(index: Ints, values: Floats, size: int) -> Floats:
-    sums: Floats = np.bincount(index, values, size).astype(np.float64)
-    return sums
+    return np.bincount(index, values, size).astype(np.float64, copy=False)
 
 
 def _known_terms(inputs: SearchInputs) -> list[WeightedTerms]:

@@ -48,7 +48,7 @@ from rerank.runtime.store import Kind, Stored, cache_folder, note_path
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Floats, Run
 from rerank.types.ids import Ids
-from rerank.vectors.vectors import LSI
+from rerank.vectors.vectors import LSI, unit_vectors
 
 EXACT = 50_000  # documents up to which all are compared
 TRAINING = 64  # vectors of a list that k-means learns from
@@ -66,7 +66,6 @@ KIND = Kind(
     lambda _: {"index": Stored(np.uint8, ("n_bytes",))},
 )
 _INDEXES: list[tuple[NDArray[np.float32], Any]] = []  # of the arrays that were used last
-_QUERIES = 64  # compared at a time
 _DECIMALS = 6
 
 
@@ -112,9 +111,9 @@ def _made_index(documents: NDArray[np.float32]) -> Any:
     rows = np.sort(np.random.default_rng(0).permutation(n_docs)[: TRAINING * n_lists])
     with _one_faiss_thread():
         index = faiss.index_factory(dimensions, f"IVF{n_lists},PQ{dimensions}x4fs", faiss.METRIC_INNER_PRODUCT)
-        index.train(_units(documents[rows]))
+        index.train(unit_vectors(documents[rows]))
         for first in range(0, n_docs, BLOCK):
-            index.add(_units(documents[first : first + BLOCK]))
+            index.add(unit_vectors(documents[first : first + BLOCK]))
     index.nprobe = max(n_lists // SHARE, 1)
     _log.info("nearest documents: index of %d vectors made in %.0f s.", n_docs, time.perf_counter() - started)
     return index
@@ -123,7 +122,7 @@ def _made_index(documents: NDArray[np.float32]) -> Any:
 def _near(index: Any, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     """Return documents near a query (dimensions,), several times k, ascending."""
     with _one_faiss_thread():
-        found: NDArray[np.int64] = index.search(_units(query[None]), min(k * MORE, index.ntotal))[1][0]
+        found: NDArray[np.int64] = index.search(unit_vectors(query[None]), min(k * MORE, index.ntotal))[1][0]
     return np.sort(found[found >= 0])
 
 
@@ -147,19 +146,10 @@ def _one_faiss_thread() -> Iterator[None]:
         faiss.omp_set_num_threads(before)
 
 
-def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return vectors (n, dimensions) at length 1; a zero vector remains."""
-    norms = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
-    units: NDArray[np.float32] = np.divide(vectors, norms, out=np.zeros(vectors.shape), where=norms > 0).astype(
-        np.float32
-    )
-    return units
-
-
 def nearest_hits(
     queries: NDArray[np.float32], documents: NDArray[np.float32], doc_ids: Ids, k: int, threads: int | None = None
-) -> Iterator[Hits]:
-    """Yield the k documents of the greatest cosine above 0 of each query.
+) -> list[Hits]:
+    """Return the k documents of the greatest cosine above 0 of each query.
 
     Shapes: queries float32 (n_queries, dimensions); documents float32 (n_docs, dimensions); doc_ids (n_docs,).
     """
@@ -178,8 +168,7 @@ def nearest_hits(
         return best_hits(docs[found], scores[found], doc_ids, k)
 
     with kernel_threads(threads) as n_threads:
-        for first in range(0, len(queries), _QUERIES):
-            yield from in_threads(hits, range(first, min(first + _QUERIES, len(queries))), n_threads)
+        return in_threads(hits, range(len(queries)), n_threads)
 
 
 def nearest_run(
