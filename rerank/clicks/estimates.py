@@ -40,7 +40,7 @@ from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError, shown
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints, Qrels, RankingData, pointers
-from rerank.types.ids import Ids, first_broken, first_broken_query
+from rerank.types.ids import QUERY_ID, Ids, first_broken
 from rerank.types.query_table import QueryTable, Shown, counted
 
 
@@ -213,7 +213,7 @@ class ClickEstimates(Shown):
         """
         labels = self.grades(grades, thresholds)
         names = self.query_ids[np.unique(self.query)].tolist()
-        broken = first_broken_query(names) if first_broken(names) is None else first_broken(names)
+        broken = first_broken(names, QUERY_ID)
         if broken is not None:
             raise InvalidInputError(
                 f"labels: expected queries with ids, got the text {shown(broken)}. Read the log with topics that have "

@@ -328,8 +328,8 @@ def _json_files(path: Path) -> list[Path]:
     if path.is_dir():
         others = [file for file in files if not file.name.endswith(JSON_ENDINGS)]
         files = [file for file in files if file.name.endswith(JSON_ENDINGS)]
-        if files and others:
-            _log.warning("%s", skipped_files(others, f"end in none of {', '.join(JSON_ENDINGS)}"))
+        if files:
+            warn_of_skipped(others, f"end in none of {', '.join(JSON_ENDINGS)}")
     if not files:
         raise FileFormatError(
             path, None, f"expected files that end in {', '.join(JSON_ENDINGS)}, got none. Rename the files."
@@ -345,10 +345,11 @@ def _format(path: Path) -> Literal["jsonl", "trec"] | None:
     return "trec" if re.search(rb"<DOC>", beginning, re.IGNORECASE) else None
 
 
-def skipped_files(files: list[Path], why: str) -> str:
-    """Return a warning about skipped files, which names the first few."""
-    names = ", ".join(str(file) for file in files[:3]) + (", ..." if len(files) > 3 else "")
-    return f"Files of the corpus skipped, since they {why}: {len(files)} ({names})."
+def warn_of_skipped(files: list[Path], why: str) -> None:
+    """Log a warning about skipped files, which names the first few; nothing where there are none."""
+    if files:
+        names = ", ".join(str(file) for file in files[:3]) + (", ..." if len(files) > 3 else "")
+        _log.warning("Files of the corpus skipped, since they %s: %d (%s).", why, len(files), names)
 
 
 def _fields(members: dict[str, Any], named: frozenset[str] | None, others: bool) -> dict[str, Any]:

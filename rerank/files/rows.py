@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.source import checked_path
-from rerank.runtime.codec import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole
+from rerank.runtime.codec import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole, first_repeated
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.threads import memory_limit
 from rerank.types import Floats, Ints, RankingData, pointers
@@ -176,11 +176,9 @@ def data_files(path: str | Path | Sequence[str | Path], endings: tuple[str, ...]
     """Return the files that hold the data."""
     paths = path if isinstance(path, list | tuple) else [path]
     files = [file for one in paths for file in _files_of(checked_path(one), endings)]
-    seen: set[Path] = set()
-    for file in files:
-        if file.resolve() in seen:
-            raise FileFormatError(file, None, "expected each file of data once, got it twice. Name it once.")
-        seen.add(file.resolve())
+    repeated = first_repeated(file.resolve() for file in files)
+    if repeated is not None:
+        raise FileFormatError(files[repeated], None, "expected each file of data once, got it twice. Name it once.")
     return files
 
 

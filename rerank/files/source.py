@@ -28,7 +28,7 @@ import numpy as np
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
 from rerank.runtime import codec
 from rerank.runtime.codec import ParseFault, parse_toml
-from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query
+from rerank.types.ids import ID, ID_RULE, QUERY_ID, QUERY_RULE, WHITE_SPACE, first_broken
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -85,8 +85,8 @@ def columns_of(content: str, expected: str, *numbers: int) -> list[str]:
 
 def check_ids(what: str, query_ids: Iterable[str], others: Iterable[str] = ()) -> None:
     """Refuse ids that a file cannot hold or a reader would refuse; `what` is put before the message."""
-    for names, first, rule in ((query_ids, first_broken_query, QUERY_RULE), (others, first_broken, ID_RULE)):
-        broken = first(list(names))
+    for names, form, rule in ((query_ids, QUERY_ID, QUERY_RULE), (others, ID, ID_RULE)):
+        broken = first_broken(names, form)
         if broken is not None:
             raise InvalidInputError(f"{what}expected ids {rule}, got {shown(broken)}. Rename it.")
 

@@ -19,7 +19,6 @@ from rerank.lucene.documents import stored_text
 from rerank.lucene.texts import (
     DocumentReader,
     ReadDocument,
-    TextAnalyser,
     TextIndex,
     UnusableTextError,
     check_characters,
@@ -136,7 +135,7 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
         )
     if isinstance(documents, Mapping):
         named = {str(doc_id): document for doc_id, document in documents.items()}
-        broken = first_broken(list(named))
+        broken = first_broken(named)
         if broken is not None:
             raise InvalidInputError(f"{what}: expected ids {ID_RULE}, got {shown(broken)}. Rename it.")
         if len(named) < len(documents):
@@ -233,7 +232,6 @@ def _batch_features(
     options: TextOptions,
 ) -> RankingData:
     """Return the features of the documents of some queries."""
-    analyser: TextAnalyser = index.text_analyser
     documents = [document for named in batch.values() for document in named.values()]
     if options.needed is not None:
         _warn_of_empty_fields(index, documents, options.needed)
@@ -242,10 +240,12 @@ def _batch_features(
     )
     numbers = {
         name: np.array([document.numbers.get(name, np.nan) for document in documents], dtype=np.float64)
-        for name in analyser.numbers
+        for name in index.forward.numbers
     }
     try:
-        texts = analyser.index([document.document for document in documents], run.doc_ids, numbers, index.threads)
+        texts = index.text_analyser.index(
+            [document.document for document in documents], run.doc_ids, numbers, index.threads
+        )
     except UnusableTextError:
         for row, query in zip(documents, query_rows(run.query_ptr).tolist(), strict=True):
             check_characters(row.document.texts, query_texts.location(str(run.query_ids[query]), row.doc_id))

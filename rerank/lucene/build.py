@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.files.corpus import ELEMENTS, SgmlDocument, SgmlFiles, check_encoding, read_sgml, sgml_files, skipped_files
+from rerank.files.corpus import ELEMENTS, SgmlDocument, check_encoding, read_sgml, sgml_files, warn_of_skipped
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.documents import ID_EXPECTED, CorpusFiles, is_id, write_documents
 from rerank.lucene.folder import SUBFOLDER, check_target, shard_names, staged_folder
@@ -75,7 +75,8 @@ def build_index_from_sgml(
 
     def write(files: CorpusFiles) -> dict[str, Any]:
         found = sgml_files(source)
-        _warn_of_skipped_files(found)
+        warn_of_skipped(found.others, "hold no <DOC>")
+        warn_of_skipped(found.excluded, "are those that Anserini skips (readme*, folders cr, dtd, dtds)")
         _write_sgml(found.read, files, encoding)
         return {"collection": "TrecCollection", "fields": [], "joined": None}
 
@@ -103,15 +104,6 @@ def _build(
         _index_shards(staging, names, job | write(files), files.counts)
         write_arrays(staging, staging / SUBFOLDER, made_with_index=True)
         check_target(target, overwrite)  # again: it may have been made meanwhile
-
-
-def _warn_of_skipped_files(files: SgmlFiles) -> None:
-    for skipped, why in (
-        (files.others, "hold no <DOC>"),
-        (files.excluded, "are those that Anserini skips (readme*, folders cr, dtd, dtds)"),
-    ):
-        if skipped:
-            _log.warning("%s", skipped_files(skipped, why))
 
 
 def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str) -> None:

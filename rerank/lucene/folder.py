@@ -59,14 +59,6 @@ def commit_file(folder: Path) -> Path | None:
     return folder / max(commits)[1] if commits else None
 
 
-def lucene_commit(folder: Path) -> str:
-    """Return the sha256 of the commit of one Lucene index, which changes with every change of the index."""
-    commit = commit_file(folder)
-    if commit is None:
-        raise IndexFolderError(f"{folder}: expected a Lucene index, got none. Build it anew.")
-    return hashlib.sha256(commit.read_bytes()).hexdigest()
-
-
 def damaged_lucene(folder: Path | str, damage: str) -> IndexFolderError:
     """Return the error for a damaged Lucene index."""
     printable = "".join(letter if letter.isprintable() else "?" for letter in damage[:_LONGEST_MESSAGE])
@@ -232,12 +224,14 @@ def check_index_folder(path: str | Path) -> Path:
 def commit_hash(folder: Path) -> str:
     """Return the sha256 of the Lucene commit of an index, of all commits with shards; every change changes it."""
     folders = index_folders(folder)
-    if folders == (folder,):
-        return lucene_commit(folder)
-    if not folders:
+    commits = [commit for commit in map(commit_file, folders) if commit is not None]
+    if not commits or len(commits) < len(folders):
         raise IndexFolderError(f"{folder}: expected a Lucene index, got none. Build it anew.")
-    parts = [f"{shard.name}/{lucene_commit(shard)}" for shard in folders]
-    return hashlib.sha256("\n".join(parts).encode("utf8", "surrogateescape")).hexdigest()
+    hashes = [hashlib.sha256(commit.read_bytes()).hexdigest() for commit in commits]
+    if folders == (folder,):
+        return hashes[0]
+    text = "\n".join(f"{shard.name}/{digest}" for shard, digest in zip(folders, hashes, strict=True))
+    return hashlib.sha256(text.encode("utf8", "surrogateescape")).hexdigest()
 
 
 def open_commit(path: str | Path) -> str:

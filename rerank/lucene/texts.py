@@ -137,16 +137,12 @@ class TextAnalyser:
 
     def __init__(self, forward: ForwardIndex, language: str) -> None:
         self._forward = forward
+        self._n_known = len(forward.term_ptr) - 1  # terms of the index
         self._language = language
         self._wordwise = bool(ask_json("wordwise", at_once=True, language=language)["wordwise"])
         self._lock = Lock()
         self._statistics: dict[str, tuple[NDArray[np.int32], Ints]] = {}
         self._forget()
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """Names of the numbers that documents of the index have."""
-        return tuple(self._forward.numbers)
 
     def _forget(self) -> None:
         none = np.empty(0, dtype=np.int64)
@@ -191,11 +187,6 @@ class TextAnalyser:
             numbers=numbers,
             new_terms=new_terms,
         )
-
-    @property
-    def _n_known(self) -> int:
-        """Number of terms of the index."""
-        return len(self._forward.term_ptr) - 1
 
     def _parts(self, documents: Sequence[TextDocument]) -> tuple[list[str], dict[str, tuple[Ints, Ints]]]:
         """Return the distinct texts, and for each field those that each document consists of, with their pointers."""
@@ -379,6 +370,7 @@ class DocumentReader:
         self._numbers = set(forward.numbers)
         self._field = field
         self._joined = None if joined_fields is None else tuple(joined_fields)
+        self._parts: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._runs = frozenset(runs) - self._fields - self._numbers
 
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
@@ -403,10 +395,14 @@ class DocumentReader:
                 raise InvalidInputError(
                     f"expected at most {MOST_CHARACTERS:,} characters in field {name!r}, got {len(text):,}. Shorten it."
                 )
+        names = tuple(texts)
+        parts = self._parts.get(names)
+        if parts is None:
+            parts = self._parts[names] = self._parts_of(names)
         run_scores = {name: numbers.pop(name) for name in self._runs & numbers.keys()}
-        return ReadDocument(doc_id, TextDocument(texts, self._parts_of(texts)), numbers, run_scores)
+        return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
 
-    def _parts_of(self, names: Collection[str]) -> tuple[str, ...]:
+    def _parts_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of the fields that make up `contents`, in the order of the index build."""
         if self._joined is not None:
             return tuple(name for name in self._joined if name in names)

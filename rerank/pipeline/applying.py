@@ -159,8 +159,7 @@ def unsupervised_model(index: BoundIndex, *, union: bool = True) -> Unsupervised
 
 def _lacking(names: set[str]) -> str:
     """Return the scores that an index lacks, and what gives it each of them."""
-    remedies = {"proximity": "positions", "lsi": "`rerank vectors`"}
-    remedies |= {"encoder": "`rerank vectors --encoder`"}
+    remedies = {"proximity": "positions", "lsi": "`rerank vectors`", "encoder": "`rerank vectors --encoder`"}
     return ", ".join(f"{name} ({remedies[SCORES[name]]})" for name in SCORES if name in names) or "none"
 
 

@@ -6,8 +6,6 @@ Reranking: retrieve (or take a run), compute features, score, reorder.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -76,15 +74,6 @@ def choose(candidates: SomeRun, data: RankingData, predicted: Floats, k: int) ->
     order = np.lexsort((np.where(chosen, row, len(row) + rank), query))
     run = Run(candidates.query_ids, candidates.query_ptr, candidates.doc_ids[order], candidates.scores)
     return candidates.of_rows(np.flatnonzero(chosen)), run
-
-
-@contextmanager
-def errors_of_first_stage() -> Iterator[None]:
-    """Say of an error of the block that it is about the first stage."""
-    try:
-        yield
-    except (InvalidInputError, ModelMismatchError) as error:
-        raise type(error)(f"first stage: {error}") from error
 
 
 def rerank(
@@ -162,10 +151,12 @@ def rerank(
         if asked is not None and run is None and cheap is None and isinstance(candidates, UnionRun):
             _log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", asked)
         if cheap is not None:
-            with errors_of_first_stage():
+            try:
                 check_model(searched, cheap, candidates, base)
                 data = candidate_features(searched, cheap, topics, candidates, depth)
                 chosen, candidates = choose(candidates, data, cheap.predict(data, base=base), k)
+            except (InvalidInputError, ModelMismatchError) as error:
+                raise type(error)(f"first stage: {error}") from error
         data = candidate_features(searched, model, topics, chosen, k)
         head = ranked(model, data, cutoff, base)
         if cutoff is None and (last := usable_stage(searched, model)) is not None:

@@ -160,7 +160,7 @@ def _fault(error: ValidationError) -> ServiceError:
 
 def _checked_ids(queries: Any) -> Any:
     """Return queries whose ids can be written to files."""
-    broken = first_broken(list(queries)) if isinstance(queries, dict) else None
+    broken = first_broken(queries) if isinstance(queries, dict) else None
     if broken is not None:
         raise _refused(f"ids {ID_RULE}", shown(broken), "Rename it.")
     return queries

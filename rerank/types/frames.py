@@ -17,6 +17,7 @@ were lost when a file was read as numbers: read ids with `dtype=str`. Ids of any
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,7 +26,6 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, RerankError, shown
-from rerank.runtime.codec import is_unicode
 from rerank.types.ids import Floats, Ids, Ints, id_array, pointers, repeated_row, sort_keys
 from rerank.types.query_table import numbered
 
@@ -45,6 +45,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "subtopic": ("subtopic", "subtopic_id", "iteration"),
     TEXT: ("text", "query"),
 }
+_ID = re.compile(r"[^\0\ud800-\udfff]+")  # without NUL, which NumPy drops, and halves of surrogate pairs
 Frame = Any  # a data frame of pandas, or any other with `columns` that are read by name
 
 
@@ -202,21 +203,13 @@ def id_column(what: str, frame: Frame, column: str) -> Ids:
                 f"({type(value).__name__}) at {place(frame, row)}. Convert the ids to text."
             )
     ids = [str(value) for value in listed]
-    wrong = _first_wrong(ids)
+    wrong = next((row for row, text in enumerate(ids) if _ID.fullmatch(text) is None), None)
     if wrong is not None:
         remedy = "Take NUL and halves of surrogate pairs out" if ids[wrong] else "Name each one"
         raise InvalidInputError(
             f"{what}: expected ids in column {name}, got {shown(ids[wrong])} at {place(frame, wrong)}. {remedy}."
         )
     return id_array(ids)
-
-
-def _first_wrong(ids: list[str]) -> int | None:
-    """Return the position of the first id that is empty, or has NUL, which NumPy drops, or half a surrogate pair."""
-    joined = "".join(ids)
-    if all(ids) and "\0" not in joined and (joined.isascii() or is_unicode(joined)):
-        return None
-    return next(row for row, text in enumerate(ids) if not text or "\0" in text or not is_unicode(text))
 
 
 def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -> Floats:

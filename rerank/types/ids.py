@@ -11,13 +11,12 @@ file, sort by merging or keep the earlier row). Texts without ids are known by t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-from rerank.runtime.codec import is_unicode
 
 Ids = NDArray[np.str_]
 Words = NDArray[np.uint64]
@@ -26,6 +25,10 @@ MOST_LETTERS = 512  # maximum length of an id: arrays of ids are as wide as the 
 QUERY = "query"  # id of a query that is given as text
 ID_RULE = f"of 1 to {MOST_LETTERS} characters without white space"
 QUERY_RULE = f"{ID_RULE} that do not begin with # or a byte order mark"
+# White space is ASCII white space, as for trec_eval: a no-break space is allowed in an id. Lone surrogates are not:
+# UTF-8 cannot encode them. A line that begins with `#` is a comment, and a byte order mark at its beginning is dropped.
+ID = re.compile(rf"[^{WHITE_SPACE}\ud800-\udfff]{{1,{MOST_LETTERS}}}")
+QUERY_ID = re.compile(rf"(?![#\ufeff]){ID.pattern}")
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, an odd number: a multiplicative (Fibonacci) hash
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -93,34 +96,9 @@ def id_texts(ids: NDArray[np.bytes_]) -> Ids:
     return letters[:, :width].astype(np.uint32).view(f"U{width}")[:, 0]
 
 
-def first_broken(names: list[str]) -> str | None:
-    """Return the first id that cannot be written to a file (see `ID_RULE`), or None.
-
-    White space is ASCII white space, as for trec_eval: a no-break space is allowed in an id. Lone surrogates are
-    refused, since UTF-8 cannot encode them.
-    """
-    joined = "".join(names)
-    is_plain = joined.isascii() and not any(letter in joined for letter in WHITE_SPACE)
-    if is_plain and all(names) and max(map(len, names), default=0) <= MOST_LETTERS:
-        return None
-    lengths = range(1, MOST_LETTERS + 1)
-    return next(
-        (
-            name
-            for name in names
-            if len(name) not in lengths or any(letter in name for letter in WHITE_SPACE) or not is_unicode(name)
-        ),
-        None,
-    )
-
-
-def first_broken_query(names: list[str]) -> str | None:
-    """Return the first query id that cannot begin a line, or None.
-
-    A line that begins with `#` is a comment, and a byte order mark at the beginning of a file is dropped.
-    """
-    with_mark = next((name for name in names if name.startswith(("#", "\ufeff"))), None)
-    return first_broken(names) if with_mark is None else with_mark
+def first_broken(names: Iterable[str], form: re.Pattern[str] = ID) -> str | None:
+    """Return the first id that cannot be written to a file (see `ID_RULE`), or begin a line (`QUERY_ID`), or None."""
+    return next((name for name in names if form.fullmatch(name) is None), None)
 
 
 def hash_slots(hashes: Words) -> NDArray[np.int32]:

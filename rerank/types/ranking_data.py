@@ -311,9 +311,7 @@ class RankingData(QueryTable):
     def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
         columns = {"label": self.labels, "base_score": self.base_scores}
         values = {name: column[rows].tolist() for name, column in columns.items() if column is not None}
-        return values | {
-            f"{name}": self.X[rows, j].tolist() for j, name in enumerate(self.feature_names[:FIRST_COLUMNS])
-        }
+        return values | {name: self.X[rows, j].tolist() for j, name in enumerate(self.feature_names[:FIRST_COLUMNS])}
 
     def run(self, scores: ArrayLike, name: str = UNNAMED) -> Run:
         """Return the documents ordered by new scores (n_rows,); ties are broken as in trec_eval.
