@@ -370,6 +370,7 @@ class DocumentReader:
         self._numbers = set(forward.numbers)
         self._field = field
         self._joined = None if joined_fields is None else tuple(joined_fields)
+        self._parts: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._runs = frozenset(runs) - self._fields - self._numbers
 
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
@@ -394,10 +395,14 @@ class DocumentReader:
                 raise InvalidInputError(
                     f"expected at most {MOST_CHARACTERS:,} characters in field {name!r}, got {len(text):,}. Shorten it."
                 )
+        names = tuple(texts)
+        parts = self._parts.get(names)
+        if parts is None:
+            parts = self._parts[names] = self._parts_of(names)
         run_scores = {name: numbers.pop(name) for name in self._runs & numbers.keys()}
-        return ReadDocument(doc_id, TextDocument(texts, self._parts_of(texts)), numbers, run_scores)
+        return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
 
-    def _parts_of(self, names: Collection[str]) -> tuple[str, ...]:
+    def _parts_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of the fields that make up `contents`, in the order of the index build."""
         if self._joined is not None:
             return tuple(name for name in self._joined if name in names)
