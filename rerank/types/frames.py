@@ -203,7 +203,8 @@ def id_column(what: str, frame: Frame, column: str) -> Ids:
                 f"({type(value).__name__}) at {place(frame, row)}. Convert the ids to text."
             )
     ids = [str(value) for value in listed]
-    wrong = next((row for row, text in enumerate(ids) if _ID.fullmatch(text) is None), None)
+    are_right = all(ids) and _ID.fullmatch("".join(ids))  # in one call
+    wrong = None if are_right else next((row for row, text in enumerate(ids) if _ID.fullmatch(text) is None), None)
     if wrong is not None:
         remedy = "Take NUL and halves of surrogate pairs out" if ids[wrong] else "Name each one"
         raise InvalidInputError(
