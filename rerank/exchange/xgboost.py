@@ -496,7 +496,8 @@ def _name(file: io.BytesIO, depth: int) -> str:
 
 def _numbers(file: io.BytesIO, marker: str, count: int) -> list[Any]:
     kind = np.dtype(_NUMBERS[marker])
-    return np.frombuffer(_bytes(file, count * kind.itemsize), dtype=kind).astype(kind.newbyteorder("=")).tolist()  # type: ignore[no-any-return]
+    values = np.frombuffer(_bytes(file, count * kind.itemsize), dtype=kind)
+    return values.astype(kind.newbyteorder("=")).tolist()  # type: ignore[no-any-return]
 
 
 def _bytes(file: io.BytesIO, size: int) -> bytes:

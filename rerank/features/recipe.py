@@ -453,7 +453,8 @@ def columns_of(name: str, rows: Any, recipe: Recipe) -> NDArray[np.float32]:
         member = family(name)
         rows.columns[name] = np.empty((rows.n_rows, len(member.features(recipe))), dtype=np.float32)
         member.fill(rows, recipe, rows.columns[name])
-    return rows.columns[name]  # type: ignore[no-any-return]
+    columns: NDArray[np.float32] = rows.columns[name]
+    return columns
 
 
 def directions(recipe: Mapping[str, Any] | None, names: Collection[str]) -> dict[str, int]:

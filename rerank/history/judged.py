@@ -400,7 +400,8 @@ class DocumentFamily(LearnedFamily):
         every = replace(query, docs=np.arange(history.n_docs))
         scores = np.full((history.n_docs, 2), np.nan, dtype=np.float32)
         self.score(prepared, history, every, scores)
-        return np.nansum(scores.astype(np.float64), axis=1)  # type: ignore[no-any-return]
+        total: Floats = np.nansum(scores.astype(np.float64), axis=1)
+        return total
 
 
 def with_smoothed(score: Feature) -> tuple[Feature, Feature]:

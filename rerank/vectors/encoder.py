@@ -381,7 +381,8 @@ class OnnxModel:
         if self.first_token:
             return output[:, 0]
         weights = mask[:, :, np.newaxis].astype(np.float32)
-        return (output * weights).sum(axis=1) / weights.sum(axis=1)  # type: ignore[no-any-return]
+        means: NDArray[np.float32] = (output * weights).sum(axis=1) / weights.sum(axis=1)
+        return means
 
 
 # Kind of encoder, and extra of this package -> the packages that it needs, and what loads its model.

@@ -119,7 +119,8 @@ class Space:
 def unit_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return vectors (n, dimensions) divided by their norms; a vector of zeros stays one."""
     norms = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
-    return np.divide(vectors, norms, out=np.zeros(vectors.shape), where=norms > 0.0).astype(np.float32)  # type: ignore[no-any-return]
+    units: Floats = np.divide(vectors, norms, out=np.zeros(vectors.shape), where=norms > 0.0)
+    return units.astype(np.float32)
 
 
 def log_idf(field: FieldArrays) -> Floats:
