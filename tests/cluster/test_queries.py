@@ -163,11 +163,11 @@ def test_an_address_where_nobody_answers_is_one_line(
 def test_workers_of_other_versions_are_refused(
     folder: Path, local_cluster: rerank.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rerank.cluster import index as worker
+    from rerank.cluster import cluster as client
 
-    own = worker.environment()
+    own = client.environment()
     for name, value in (("rerank", "0.0.1"), ("Python", "3.9"), ("Anserini", "0.1")):
-        monkeypatch.setattr(worker, "environment", lambda other={**own, name: value}: other)
+        monkeypatch.setattr(client, "environment", lambda other={**own, name: value}: other)
         with pytest.raises(ClusterError, match=rf"worker tls://\S+: expected {name} 0?.*as on the client, got"):
             local_cluster.open(folder / "index").search({"q": "amber"})
 

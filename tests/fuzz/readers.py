@@ -308,7 +308,8 @@ def _clicks_seeds(work: Path) -> list[bytes]:
             "session": "s",
             "time": "2024-05-01",
         },
-        {"query": "b", "document": "d1", "position": 0, "clicked": 0, "session": "t", "time": None},
+        {"query": "b", "document": "d1", "position": 1, "clicked": 0, "session": "t", "time": None},
+        {"query": "b", "document": "d2", "position": 0, "clicked": 0, "session": "t", "time": None},
     ]
     shown = {"object": {"object_id": "d1"}, "position": {"ordinal": 1}}
     events = [
