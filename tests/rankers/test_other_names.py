@@ -66,4 +66,5 @@ def test_lightgbms_own_parameters_are_known_or_have_a_hint() -> None:
 
 def test_measures_that_hints_name_are_measures() -> None:
     for name in ("nDCG(dcg='exp-log2')@10", "nDCG@5"):
-        rerank.LambdaMART(metric=name).fit([[1.0], [2.0]] * 4, [0, 1] * 4, qid=[1, 1, 2, 2, 3, 3, 4, 4])
+        model = rerank.LambdaMART(metric=name).fit([[1.0], [2.0]] * 4, [0, 1] * 4, qid=[1, 1, 2, 2, 3, 3, 4, 4])
+        assert model.metric == name
