@@ -102,6 +102,26 @@ def reranking(options: Options) -> Iterator[Row]:
     yield from (percentiles(name, times) for name, times in seconds.items())
 
 
+@benchmark(data="one document of 100,000 words, of four or of as many as the query")
+def long_texts(options: Options) -> Iterator[Row]:
+    """Seconds of every family's features of a long query and a long document: they grow as the longer of the two."""
+    from rerank.features.recipe import index_family_names
+
+    recipe = rerank.Recipe(families=index_family_names())
+    for n_words in (100, 1000, 10_000):
+        for n_distinct in (4, n_words):
+            text = " ".join(f"w{position % n_distinct}" for position in range(options.pick(100_000, 20_000)))
+            query = {"q": " ".join(f"w{position % n_distinct}" for position in range(n_words))}
+            with (
+                tempfile.TemporaryDirectory() as folder,
+                rerank.Index.build([{"id": "d", "contents": text}], Path(folder) / "index") as index,
+            ):
+                run = rerank.Run.of({"q": {"d": 1.0}})
+                index.features(run, {"q": "w0"}, recipe=recipe)  # compiles
+                times = [timed(partial(index.features, run, query, recipe=recipe)) for _ in range(3)]
+            yield {"words of the query": n_words, "different words": n_distinct, "s": min(times)}
+
+
 @benchmark(
     data="cacm, cranfield with vectors; each judged query three times, 1,000 candidates of a source",
     peer="a model of BM25's candidates alone, and Pyserini's search, hits read",

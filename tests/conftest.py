@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 # Processes that test at once share the cores: threads that wait sleep. Both libraries read this when they are loaded.
@@ -15,20 +16,37 @@ import numba
 import pytest
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Have Ctrl-C interrupt the tests and what they start even in a shell's background, which ignores it.
 
-    Without Numba's compiler, Python code replaces the functions that are written in LLVM's language.
+    Without Numba's compiler, Python code replaces the functions that are written in LLVM's language, and numbers are
+    NumPy's, which warn of overflow.
     """
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         from tests.oracles import intrinsics
 
         intrinsics.install()
+        config.addinivalue_line("filterwarnings", "ignore::RuntimeWarning")
     numba.set_num_threads(1)  # of kernels that are called without `kernel_threads`
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """Skip a test that takes long without Numba's compiler, where trees are grown line by line."""
+    if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return (yield)
+    signal.signal(signal.SIGALRM, lambda *_: pytest.skip("takes long without Numba's compiler"))
+    signal.alarm(LONGEST_WITHOUT_COMPILER)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
+
+
+pytest_runtest_setup = pytest_runtest_call  # fixtures, too
+LONGEST_WITHOUT_COMPILER = 20  # seconds
 BY_FILE = ("tests/training", "tests/experiments")
 LAST = ("index", "pipeline", "training", "experiments", "explanation")
 
