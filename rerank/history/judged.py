@@ -277,14 +277,37 @@ def _fill_heaviest(postings, idf, ptr, first, last, out_terms, out_weights):  # 
         weights = np.empty(count, np.float64)
         for index in range(count):
             weights[index] = (1.0 + log(np.float64(freqs[start + index]))) * idf[terms[start + index]]
-        chosen = np.sort(np.argsort(-weights, kind="mergesort")[: ptr[doc + 1] - ptr[doc]])
+        is_chosen = _heaviest(weights, ptr[doc + 1] - ptr[doc])
         squares = 0.0
-        for index in chosen:
-            squares += weights[index] * weights[index]
+        for index in range(count):
+            squares += weights[index] * weights[index] * is_chosen[index]
         norm = np.sqrt(squares) if squares > 0.0 else 1.0
-        for number in range(len(chosen)):
-            out_terms[ptr[doc] + number] = terms[start + chosen[number]]
-            out_weights[ptr[doc] + number] = weights[chosen[number]] / norm
+        number = ptr[doc]
+        for index in range(count):
+            if is_chosen[index]:
+                out_terms[number] = terms[start + index]
+                out_weights[number] = weights[index] / norm
+                number += 1
+
+
+@helper()
+def _heaviest(weights, most):  # type: ignore[no-untyped-def]
+    """Return whether each weight is one of the `most` greatest, of equal ones the earlier, (n,) bool."""
+    best = np.empty(most, np.int64)
+    n_best = 0
+    for index in range(len(weights)):
+        if n_best == most and weights[index] <= weights[best[most - 1]]:
+            continue
+        place = min(n_best, most - 1)
+        while place > 0 and weights[best[place - 1]] < weights[index]:
+            best[place] = best[place - 1]
+            place -= 1
+        best[place] = index
+        n_best = min(n_best + 1, most)
+    chosen = np.zeros(len(weights), np.bool_)
+    for index in best:
+        chosen[index] = True
+    return chosen
 
 
 @kernel()

@@ -325,6 +325,7 @@ class Validation:
         depth = sizes.max(initial=0) if measure.cutoff is None else measure.cutoff
         self._out_ptr = pointers(np.minimum(sizes, depth))
         self._labels = np.empty(self._out_ptr[-1])
+        self._rank_labels = _insert_labels if depth <= DEEPEST_INSERTION else _sort_labels
 
     def value(self, scores: Floats) -> float:
         """Return the measure's mean over the queries, weighted as they are, for scores (n_rows,) float64."""
@@ -333,23 +334,27 @@ class Validation:
 
     def values(self, scores: Floats) -> Floats:
         """Return the measure of each query, (n_queries,) float64, for scores (n_rows,) float64."""
-        _rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
+        self._rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
         lists = RankedLists(self._labels, self._out_ptr, self.data.ideal_labels, self.data.ideal_ptr)
         return self.measure.scores(lists)
 
 
 @kernel(parallel=True)
-def _rank_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
+def _insert_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
     """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
     for q in prange(query_ptr.shape[0] - 1):
+        rows = slice(query_ptr[q], query_ptr[q + 1])
+        _insert_best(scores[rows], labels[rows], out[out_ptr[q] : out_ptr[q + 1]])
+
+
+@kernel(parallel=True)
+def _sort_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
+    """Fill out as `_insert_labels` does, but sort all rows of a query; Numba takes seconds to compile its sort."""
+    for q in prange(query_ptr.shape[0] - 1):
         first = query_ptr[q]
-        last = query_ptr[q + 1]
-        depth = out_ptr[q + 1] - out_ptr[q]
-        ranked = out[out_ptr[q] : out_ptr[q + 1]]
-        if depth > DEEPEST_INSERTION:
-            ranked[:] = labels[first:last][np.argsort(-scores[first:last], kind="mergesort")[:depth]]
-        else:
-            _insert_best(scores[first:last], labels[first:last], ranked)
+        order = np.argsort(-scores[first : query_ptr[q + 1]], kind="mergesort")
+        for rank in range(out_ptr[q + 1] - out_ptr[q]):
+            out[out_ptr[q] + rank] = labels[first + order[rank]]
 
 
 @helper()

@@ -181,7 +181,8 @@ def _add_scores_by_bits(X, forest, out):  # type: ignore[no-untyped-def]
     total = np.empty(LANES, leaf_value.dtype)
     for first in range(0, X.shape[0], LANES):
         n_rows = min(LANES, X.shape[0] - first)
-        total[:n_rows] = out[first : first + n_rows]
+        for lane in range(n_rows):
+            total[lane] = out[first + lane]
         for c in range(columns.shape[0]):
             feature, missing_left, begin, end = columns[c]
             for lane in range(n_rows):
@@ -205,7 +206,8 @@ def _add_scores_by_bits(X, forest, out):  # type: ignore[no-untyped-def]
                     leaf[lane] = first_leaf + slot if bits[lane] != 0 else leaf[lane]
             for lane in range(LANES):
                 total[lane] += leaf_value[np.uint32(leaf[lane])]
-        out[first : first + n_rows] = total[:n_rows]
+        for lane in range(n_rows):
+            out[first + lane] = total[lane]
 
 
 @helper()

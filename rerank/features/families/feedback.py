@@ -99,16 +99,17 @@ def _fill(  # type: ignore[no-untyped-def]
         out[first:last, _CLARITY] = clarity
         is_best = _best(weights, np.int64(MODEL), n_slots, np.int64(OVERLAP_TERMS))  # bare constants compile it twice
         for column in range(_RM3, _SIMILARITY):
-            weights[:, column] *= _best(
-                weights, column, n_slots, ROCCHIO_TERMS if column == _ROCCHIO else RM3_TERMS[column]
-            )
+            is_in = _best(weights, column, n_slots, ROCCHIO_TERMS if column == _ROCCHIO else RM3_TERMS[column])
+            for slot in range(n_slots):
+                weights[slot, column] *= is_in[slot]
         query = terms[of_query], query_freq[of_query], query_df[of_query]
         n_slots = _add_query(query, slots, slot_terms, n_slots, weights, mixture)
         for slot in range(n_slots):
             for column in range(weights.shape[1]):
                 weights[slot, column] *= idf[slot_terms[slot]]
         _score(first, last, rows, docs, postings, slots, weights, is_best, norms, saturation, found, out)
-        slots[slot_terms[:n_slots]] = -1
+        for slot in range(n_slots):
+            slots[slot_terms[slot]] = -1
 
 
 @helper()
@@ -187,22 +188,31 @@ def _add_query(query, slots, slot_terms, n_slots, weights, mixture):  # type: ig
     terms, query_freq, doc_freq = query
     rm3_share, alpha, beta = mixture
     for column in range(_RM3, _SIMILARITY):
-        of_column = weights[:, column]
-        share = beta if column == _ROCCHIO else rm3_share
-        total = np.sqrt((of_column**2).sum()) if column == _ROCCHIO else of_column.sum()
-        of_column *= share / total if total > 0.0 else 0.0
-    own = np.where(doc_freq > 0, query_freq, 0)
-    known = np.float64(own.sum())
-    norm = np.sqrt(np.float64((own**2).sum()))
+        total = 0.0
+        for slot in range(len(weights)):
+            weight = weights[slot, column]
+            total += weight * weight if column == _ROCCHIO else weight
+        share = 0.0
+        if total > 0.0:
+            share = beta / np.sqrt(total) if column == _ROCCHIO else rm3_share / total
+        for slot in range(len(weights)):
+            weights[slot, column] *= share
+    known = 0
+    squares = 0
     for number in range(len(terms)):
-        if own[number] == 0:
+        if doc_freq[number] > 0:
+            known += query_freq[number]
+            squares += query_freq[number] ** 2
+    for number in range(len(terms)):
+        if doc_freq[number] == 0 or query_freq[number] == 0:
             continue
         term = terms[number]
         if slots[term] < 0:
             slots[term], slot_terms[n_slots] = n_slots, term
             n_slots += 1
-        weights[slots[term], :_ROCCHIO] += (1.0 - rm3_share) * own[number] / known
-        weights[slots[term], _ROCCHIO] += alpha * own[number] / norm
+        for column in range(_ROCCHIO):
+            weights[slots[term], column] += (1.0 - rm3_share) * query_freq[number] / known
+        weights[slots[term], _ROCCHIO] += alpha * query_freq[number] / np.sqrt(squares)
     return n_slots
 
 
