@@ -165,35 +165,39 @@ def fill_cosines(
 ) -> None:
     """Fill `out` with the cosines of the vectors of queries and documents, see `_fill_cosines`."""
     arrays = (read_only_view(rows), read_only_view(queries), read_only_view(documents))
-    _fill_cosines(query_ptr, *arrays, np.array(levels), out)
+    _fill_cosines(query_ptr, *arrays, np.minimum(levels, queries.shape[1]), out)
 
 
 @kernel()
-def _fill_cosines(query_ptr, rows, queries, documents, levels, out):  # type: ignore[no-untyped-def]
+def _fill_cosines(query_ptr, rows, queries, documents, ends, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_rows, n_levels) with the cosines of the first dimensions of query and document.
 
     rows       (n_rows,) row of each candidate in `documents`
     queries    (n_queries, dimensions) float32
     documents  (n, dimensions) float32
-    levels     (n_levels,) int64, ascending: numbers of dimensions; all where there are fewer
+    ends       (n_levels,) int64, ascending: numbers of dimensions
     NaN where either has the zero vector.
     """
+    of_query = np.empty(len(ends))
     for query in range(len(query_ptr) - 1):
+        total = 0.0
+        first = 0
+        for level in range(len(ends)):
+            part = queries[query, first : ends[level]]
+            total += dot(part, part)
+            of_query[level] = total
+            first = ends[level]
         for row in range(query_ptr[query], query_ptr[query + 1]):
             first = 0
             product = 0.0
-            of_query = 0.0
             of_document = 0.0
-            for level in range(len(levels)):
-                last = min(levels[level], queries.shape[1])
-                left = queries[query, first:last]
-                right = documents[rows[row], first:last]
-                product += dot(left, right)
-                of_query += dot(left, left)
-                of_document += dot(right, right)
-                first = last
-                known = of_query > 0.0 and of_document > 0.0
-                out[row, level] = product / np.sqrt(of_query * of_document) if known else np.nan
+            for level in range(len(ends)):
+                part = documents[rows[row], first : ends[level]]
+                product += dot(queries[query, first : ends[level]], part)
+                of_document += dot(part, part)
+                first = ends[level]
+                known = of_query[level] > 0.0 and of_document > 0.0
+                out[row, level] = product / np.sqrt(of_query[level] * of_document) if known else np.nan
 
 
 @register("encoder")
