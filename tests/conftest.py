@@ -13,6 +13,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "0")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numba
+import numpy as np
 import pytest
 
 
@@ -26,7 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
         from tests.oracles import intrinsics
 
         intrinsics.install()
-        config.addinivalue_line("filterwarnings", "ignore::RuntimeWarning")
+        config.addinivalue_line("filterwarnings", "ignore::RuntimeWarning")  # in other threads, too
+        np.seterr(all="ignore")
     numba.set_num_threads(1)  # of kernels that are called without `kernel_threads`
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -46,7 +48,7 @@ def pytest_runtest_call() -> Iterator[None]:
 
 
 pytest_runtest_setup = pytest_runtest_call  # fixtures, too
-LONGEST_WITHOUT_COMPILER = 20  # seconds
+LONGEST_WITHOUT_COMPILER = int(os.environ.get("LONGEST_WITHOUT_COMPILER", "5"))  # seconds
 BY_FILE = ("tests/training", "tests/experiments")
 LAST = ("index", "pipeline", "training", "experiments", "explanation")
 
