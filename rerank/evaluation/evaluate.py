@@ -139,34 +139,22 @@ class EvaluationResult(Shown):
         return name
 
     @property
-    def policies(self) -> dict[str, str]:
-        """Conventions of the evaluation, by subject."""
+    def policy(self) -> str:
+        """The conventions of the evaluation in one line: those of trec_eval, and what the options change."""
         options = self.options
-        n_queries = len(self.query_ids)
         queries = "all that are judged, a missing one counts 0" if options.complete else "judged and in the run"
-        unjudged = "struck from the list" if options.judged_only else "not relevant"
-        policies = {
-            "order": "by score, then document id, descending",
-            "relevant": f"label of at least {options.level}, unless rel= says else",
-            "unjudged": unjudged + ", so is a negative label",
-            "gain": "nDCG gain = label (2^label - 1 where exp-log2), unless gains= says else",
-            "no relevant document": "0",
-            "queries": f"mean over {n_queries} queries: {queries}",
-        }
+        parts = ["as trec_eval", f"mean over {counted(len(self.query_ids), 'query', 'queries')}: {queries}"]
+        if options.level > 1:
+            parts.append(f"relevant = label of at least {options.level}, unless rel= says else")
+        if options.judged_only:
+            parts.append("unjudged documents are struck from the list")
         if options.depth is not None:
-            policies["depth"] = f"first {options.depth} documents of a query"
+            parts.append(f"first {options.depth} documents of a query")
         for averaging, what in ((GEOMETRIC, f"geometric mean, at least {LEAST:.5f} each"), (TOTAL, "sum")):
             names = [name for name, kind in self.kinds.items() if kind.averaging == averaging and name in self.values]
             if names:
-                policies[what] = ", ".join(names)
-        return policies
-
-    @property
-    def policy(self) -> str:
-        """The conventions of the evaluation in one line."""
-        heads = {"gain": "", "queries": "", "depth": "", "order": "order "}
-        parts = [heads.get(subject, f"{subject} = ") + policy for subject, policy in self.policies.items()]
-        return "as trec_eval: " + "; ".join(parts)
+                parts.append(f"{what}: {', '.join(names)}")
+        return "; ".join(parts)
 
 
 def evaluate(

@@ -531,8 +531,9 @@ class BaseWeight:
     measures: dict[str, float]
 
     def __str__(self) -> str:
-        figures = ", ".join(f"{name}: {value:.4f}" for name, value in self.measures.items())
-        return f"weight of the base {self.ratio:.3g} (measured on held-out queries: {figures or 'none'})"
+        best = max(self.measures, key=self.measures.__getitem__, default="")
+        figures = ", ".join(f"{self.measures[name]:.4f} at {name}" for name in (best, "1") if name)
+        return f"weight of the base {self.ratio:.3g} ({f'on held-out queries {figures}' if best else 'none held out'})"
 
 
 class WeightedBase:

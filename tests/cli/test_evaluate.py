@@ -61,7 +61,6 @@ def test_policy_in_force_stands_under_the_table_and_in_the_json(evaluate) -> Non
         "label of at least 2",
         "struck from the list",
         "first 3 documents",
-        "nDCG gain",
         "judged and in the run",
     ):
         assert part in table

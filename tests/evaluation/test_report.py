@@ -73,7 +73,7 @@ def test_json_holds_everything(compared) -> None:
     assert good["against_baseline"]["RR"]["p_t"] == test.p_values["t"]
     assert good["against_baseline"]["RR"]["p_value"] == compared.p_values["good_1%"]["RR"]
     assert result["runs"]["bad"]["per_query"]["RR"]["q0"] == compared.results["bad"].per_query["RR"]["q0"]
-    assert "unjudged" in result["runs"]["bad"]["policy"]
+    assert result["runs"]["bad"]["policy"] == compared.results["bad"].policy
     assert result["notes"] == notes(compared)
 
 
