@@ -166,7 +166,7 @@ def defaults(folder: Path, index: object, topics: dict[str, str], qrels: object)
     """Write what a user gets without an option: the unsupervised ranking, and the model of `rerank train`."""
     import rerank
 
-    trained = rerank.train(index, topics, qrels, tune_bm25=True)
+    trained = rerank.train(index, topics, qrels)
     trained.model.save(folder / "defaults.json")
     for name, model in (("unsupervised", "unsupervised"), ("defaults", trained.model)):
         run = rerank.rerank(index, model, topics)
