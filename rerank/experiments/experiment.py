@@ -63,10 +63,10 @@ from rerank.training.folds import (
     Try,
     Workers,
     assign_folds,
+    cross_validated,
     given_folds,
     groups_by_id,
     groups_of_topics,
-    held_out,
     logged_groups,
     training_size,
 )
@@ -537,10 +537,10 @@ def _trial(prepared: Prepared, folds: Mapping[str, int]) -> Trial:
     tries = {}
     if isinstance(study.base, Ranker):
         fixed = FoldTraining(data_of, folds, partial(_not_trained, study.base), learns_from_all=True)
-        runs[BASE] = held_out(prepared.workers, fixed, BASE)[2]
+        runs[BASE] = cross_validated(prepared.workers, fixed, BASE)[2]
     for system, base in study.trained.items():
         training = prepared.training(data_of, folds, study.ranker, base)
-        models[system], tries[system], runs[system] = held_out(prepared.workers, training, system)
+        models[system], tries[system], runs[system] = cross_validated(prepared.workers, training, system)
         if isinstance(data_of, FoldHistories | FoldCandidates):
             for model, history in zip(models[system], data_of.histories, strict=True):
                 model.history_ = history

@@ -24,7 +24,7 @@ from rerank.experiments.curve import Curve
 from rerank.experiments.experiment import Prepared, SourceLike, learns_from_all, prepare
 from rerank.experiments.study import NO_BASE, Study, check_output_folder, staged_output
 from rerank.files.lists import QrelsLike, TopicsLike
-from rerank.training.folds import LEAST_QUERIES, held_out, training_size
+from rerank.training.folds import LEAST_QUERIES, cross_validated, training_size
 from rerank.types import Run
 
 RANKERS = ("plackettluce", "lambdamart")
@@ -189,7 +189,7 @@ def _points(prepared: Prepared, rankers: Sequence[str]) -> Iterator[CurvePoint]:
                 subsets=subsets,
                 learns_from_all=learns_from_all(study, ranker, size),
             )
-            yield _point(prepared, ranker, size, held_out(prepared.workers, training, f"{ranker} of {size}")[2])
+            yield _point(prepared, ranker, size, cross_validated(prepared.workers, training, f"{ranker} of {size}")[2])
 
 
 def _point(prepared: Prepared, system: str, queries: int, run: Run) -> CurvePoint:

@@ -1,8 +1,12 @@
-"""What a stored model says about the candidates and features that it is applied to.
+"""Parts of applying a model, for documents of an index and for texts.
 
-The ranking that needs no judgements, over what an index has.
+Checks that model, index, candidates and runs fit each other.
 
-Where a ranking ends: the least probability of a document, and of any document of a list.
+The unsupervised ranking: the model that needs no judgements, made of what an index has.
+
+The cut-off of a calibrated model: the least probability of a document, and of any document of a query.
+
+The last stage: the first documents, reordered with the scores of a slow scorer.
 """
 
 from __future__ import annotations
@@ -10,7 +14,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -37,18 +40,17 @@ from rerank.rankers.warm_start import (
     trained_retriever,
 )
 from rerank.retrieval.base import DEPTH, Candidates
-from rerank.types import Floats, Ints, RankingData, Run, Topics, query_rows
+from rerank.types import Floats, Ints, RankingData, Run, query_rows
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.vectors.vectors import ENCODER, LSI
 
 if TYPE_CHECKING:
     from rerank.index.bound import BoundIndex
 
-
 IndexT = TypeVar("IndexT", bound="BoundIndex")
-SOURCES = ("bm25", "rm3")
-NEAREST = "lsi:200"  # of an index with vectors
-_RECIPES: WeakKeyDictionary[Ranker, tuple[Any, Recipe]] = WeakKeyDictionary()  # as stored, and as read
+SOURCES = ("bm25", "rm3")  # of any index
+NEAREST = "lsi:200"  # of an index with vectors, beside SOURCES
+_RECIPES: WeakKeyDictionary[Ranker, tuple[Any, Recipe]] = WeakKeyDictionary()  # of a model: as stored, and as read
 _log = logging.getLogger("rerank")
 
 
@@ -63,7 +65,7 @@ def model_recipe(model: Ranker) -> Recipe:
             "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
         )
     known = _RECIPES.get(model)
-    if known is None or known[0] is not model.recipe_:
+    if known is None or known[0] is not model.recipe_:  # `fit` replaces the recipe
         try:
             known = _RECIPES[model] = model.recipe_, Recipe.from_dict(model.recipe_)
         except InvalidInputError as error:
@@ -73,34 +75,35 @@ def model_recipe(model: Ranker) -> Recipe:
     return recipe
 
 
-def index_of(index: IndexT, model: Ranker) -> IndexT:
-    """Return an index with the history that a model holds; refuse one that the model was not trained on.
+def index_for(index: IndexT, model: Ranker) -> IndexT:
+    """Return an index with the history that a model holds, if any.
 
-    Raises an error unless the index has the resources, too, that the model was trained with.
+    Raises ModelMismatchError or InvalidInputError for an index that the model was not trained on, or that lacks the
+    history, vectors or encoder of the training.
     """
     index.check_model(model)
     index = index.with_history_of(model)
     recipe = model_recipe(model)
     needs = needed_resources(recipe)
     history = index.history if "history" in needs else None
-    found = None if history is None else history.checksum
-    if recipe.history not in (None, found):
+    checksum = None if history is None else history.checksum
+    if recipe.history not in (None, checksum):
         raise ModelMismatchError(
             f"model: expected the history of checksum {recipe.history}, which it was trained with, got "
-            f"{'none' if found is None else found}. Learn it with `rerank history`."
+            f"{'none' if checksum is None else checksum}. Learn it with `rerank history`."
         )
     vectors = index.vectors if "vectors" in needs else None
     encoder = index.encoder if "encoder" in needs else None
-    names = {
+    resources = {
         "vectors": None if vectors is None else vectors.checksum,
         "encoder": None if encoder is None else encoder.name,
     }
-    check_resources(recipe, names)
+    check_resources(recipe, resources)
     return index
 
 
 def model_candidates(model: Ranker) -> Candidates:
-    """Return the candidates that a model, or the model it starts from, was trained on; BM25's for another system's."""
+    """Return the sources of candidates that a model, or its base model, was trained on; BM25 where none are stored."""
     return Candidates.of_retriever(trained_retriever(model)) or Candidates()
 
 
@@ -109,38 +112,40 @@ def check_candidates(
 ) -> None:
     """Refuse candidates and other runs whose retrievers do not fit the model.
 
-    base  scores to start from that are given by themselves
-    what  what the message calls the candidates
+    retriever  of the candidates
+    runs       whose scores are features, by name
+    base       run of the base ranker, in place of the candidates' scores
+    what       what the message calls the candidates
     """
-    made = {name: run.retriever for name, run in runs.items() if run.retriever is not None}
+    retrievers = {name: run.retriever for name, run in runs.items() if run.retriever is not None}
     if base is not None:
         check_base_run(model, base)
-    check_retrievers(model, retriever, made, what, base is None)
+    check_retrievers(model, retriever, retrievers, what, base is None)
 
 
 def applied_model(model: Ranker | str | Path, index: BoundIndex, *, union: bool = True) -> Ranker:
-    """Return a model, that of a file, or the unsupervised ranking of an index.
+    """Return the model that an argument gives: a fitted ranker, the path of its file, or "unsupervised".
 
-    union  whether the unsupervised ranking finds its own candidates, see `unsupervised_model`
+    union  as for `unsupervised_model`
     """
     return unsupervised_model(index, union=union) if model == UNSUPERVISED else fitted_model(model)
 
 
-def best_candidates(index: BoundIndex, k: int = DEPTH) -> Candidates:
-    """Return the union of the sources that need no judgements and that an index has."""
+def default_candidates(index: BoundIndex, k: int = DEPTH) -> Candidates:
+    """Return the union of all sources that an index has and that need no judgements."""
     vectors = index.vectors
     nearest = (NEAREST,) if vectors is not None and LSI in vectors.spaces else ()
     return Candidates.parse(",".join((*SOURCES, *nearest)), k)
 
 
 def unsupervised_model(index: BoundIndex, *, union: bool = True) -> Unsupervised:
-    """Return the sum of standardised scores over what an index has: positions, vectors, an encoder.
+    """Return the sum of those standardised scores for which an index has the positions, vectors or encoder.
 
-    union  whether the candidates are those of several sources; otherwise BM25's, or any that are given
+    union  whether its candidates are `default_candidates`; otherwise BM25's, or any that are given
     """
-    spaces = set() if index.vectors is None else set(index.vectors.spaces)
-    spaces |= set() if index.encoder is None else {ENCODER}
-    used = {name: of for name, of in SCORES.items() if family(of).needs_space in ("", *spaces)}
+    of_vectors = () if index.vectors is None else tuple(index.vectors.spaces)
+    spaces = ("", *of_vectors, *(() if index.encoder is None else (ENCODER,)))  # "": the family needs none
+    used = {name: in_family for name, in_family in SCORES.items() if family(in_family).needs_space in spaces}
     recipe = Recipe(
         fields=(CONTENTS,),
         families=tuple(dict.fromkeys((*used.values(), "run"))),
@@ -151,14 +156,14 @@ def unsupervised_model(index: BoundIndex, *, union: bool = True) -> Unsupervised
         encoder=None if index.encoder is None else index.encoder.name,
     )
     names = column_plan(index.forward, recipe).names  # without those that need positions, where there are none
-    added = ", ".join(name for name in names if name in SCORES)
-    _log.info("unsupervised: sum of %s; without %s.", added, _lacking(set(SCORES) - set(names)))
-    retriever = Retriever(best_candidates(index).tag) if union else None
+    summed = ", ".join(name for name in names if name in SCORES)
+    _log.info("unsupervised: sum of %s; without %s.", summed, _lacking(set(SCORES) - set(names)))
+    retriever = Retriever(default_candidates(index).tag) if union else None
     return Unsupervised.of(names, recipe.to_dict(), dict(index.forward.fingerprint), retriever)
 
 
 def _lacking(names: set[str]) -> str:
-    """Return the scores that an index lacks, and what gives it each of them."""
+    """Return the names of scores that an index lacks, each with what it needs for them, as one text."""
     remedies = {"proximity": "positions", "lsi": "`rerank vectors`", "encoder": "`rerank vectors --encoder`"}
     return ", ".join(f"{name} ({remedies[SCORES[name]]})" for name in SCORES if name in names) or "none"
 
@@ -174,8 +179,8 @@ class Cutoff:
     min_score : float
         Least probability that a document is relevant, from 0 to 1. Others are left out.
     abstain : float
-        Least probability that any document of the query is relevant, from 0 to 1; below it, nothing is returned. It is
-        that of a query that is as likely to have an answer as to have none.
+        Least probability that any document of the query is relevant, from 0 to 1; below it, nothing is returned. The
+        probability is calibrated as if half of all queries had a relevant document.
 
     """
 
@@ -229,7 +234,7 @@ class Cutoff:
 
 
 def check_cutoff(cutoff: object, model: Ranker) -> None:
-    """Refuse what is no cutoff, and one of a model without probabilities."""
+    """Refuse an argument that is no Cutoff, and a cutoff for a model that is not calibrated; None is no cutoff."""
     if cutoff is None:
         return
     if not isinstance(cutoff, Cutoff):
@@ -242,9 +247,9 @@ def check_cutoff(cutoff: object, model: Ranker) -> None:
 def ranked(
     model: Ranker, data: RankingData, cutoff: Cutoff | None, base: Run | None = None, texts: bool = False
 ) -> Run:
-    """Return the documents of data in a model's order: with its scores, or with a cutoff what is likely enough.
+    """Return the documents of data in a model's order, with its scores; with a cutoff, as `Cutoff.run` returns them.
 
-    texts  whether they were handed over
+    texts  as for `Ranker.probabilities`
     """
     if cutoff is None:
         return model.rank(data, base=base)
@@ -252,7 +257,10 @@ def ranked(
 
 
 def usable_stage(index: BoundIndex, model: Ranker) -> tuple[LastStage, Scorer] | None:
-    """Return a model's last stage and its scorer; None without one, or without the other, which is logged once."""
+    """Return a model's last stage and the scorer of the index that it needs; None if either is missing.
+
+    A missing scorer is logged once for an index.
+    """
     stage = model.last_stage_
     if stage is None:
         return None
@@ -268,23 +276,41 @@ def usable_stage(index: BoundIndex, model: Ranker) -> tuple[LastStage, Scorer] |
 def slow_scores(
     scorer: Scorer, queries: Sequence[str], query_ptr: Ints, order: Ints, depth: int, texts: Callable[[Ints], list[str]]
 ) -> Floats:
-    """Return a scorer's scores of the first rows of each query, (n_rows,); NaN where there are none.
+    """Return a scorer's scores of the first `depth` rows of each query, (n_rows,); NaN for all others.
 
-    order  rows of each query, best first, (n_rows,)
-    texts  returns the texts of some rows
+    queries  texts of the queries
+    order    rows of each query, best first, (n_rows,)
+    texts    returns the texts of some rows
     """
     scores = np.full(len(order), np.nan)
-    for query, first, end in zip(queries, query_ptr[:-1].tolist(), query_ptr[1:].tolist(), strict=True):
-        rows = order[first : min(end, first + depth)]
+    for query, first, last in zip(queries, query_ptr[:-1].tolist(), query_ptr[1:].tolist(), strict=True):
+        rows = order[first : min(last, first + depth)]
         scores[rows] = scorer.scores(query, texts(rows))
     return scores
 
 
-def run_scores(index: BoundIndex, scorer: Scorer, topics: Topics, run: Run, depth: int) -> Floats:
-    """Return a scorer's scores of the first documents of each query of a run, (n_rows,)."""
+def slow_run_scores(
+    scorer: Scorer, topics: Mapping[str, str], run: Run, depth: int, texts: Callable[[Ints], list[str]]
+) -> Floats:
+    """Return a scorer's scores of the first `depth` documents of each query of a run, (n_rows,); NaN for all others.
+
+    texts  returns the texts of some rows
+    """
     queries = [topics[query_id] for query_id in run]
-    texts = partial(texts_of_documents, index, run)
     return slow_scores(scorer, queries, run.query_ptr, np.arange(run.n_rows), depth, texts)
+
+
+def with_last_stage(
+    index: BoundIndex, model: Ranker, run: Run, topics: Mapping[str, str], texts: Callable[[Ints], list[str]]
+) -> Run:
+    """Return a run in the order of the model's last stage; the run itself where there is none to use.
+
+    texts  returns the texts of some rows of the run
+    """
+    if (usable := usable_stage(index, model)) is None:
+        return run
+    stage, scorer = usable
+    return stage.reorder(run, slow_run_scores(scorer, topics, run, stage.depth, texts))
 
 
 def texts_of_documents(index: BoundIndex, run: Run | RankingData, rows: Ints) -> list[str]:

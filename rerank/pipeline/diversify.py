@@ -32,10 +32,10 @@ from rerank.types import Floats, Ints, Run
 from rerank.types.retriever import CONTENTS
 from rerank.vectors.vectors import ENCODER, LSI
 
-DEPTH = 100
+DEPTH = 100  # first documents of a query that are reordered, where their number is not given
 MOST_DOCUMENTS = 1_000  # of a query: time grows with their square
 _GRAMMAR = re.compile(r"\s*mmr\s*(?:\(\s*([^\s,()]+)\s*(?:,\s*(\w+)\s*)?\))?\s*")
-Vectors = Callable[[Ints], NDArray[np.float32]]  # of some rows of the run
+VectorsOfRows = Callable[[Ints], NDArray[np.float32]]  # of the run
 
 
 def parse_method(text: str) -> tuple[float, str | None]:
@@ -45,7 +45,7 @@ def parse_method(text: str) -> tuple[float, str | None]:
         raise InvalidInputError(
             f"diversify: expected mmr(WEIGHT) or mmr(WEIGHT,SPACE), got {shown(text)}. Write e.g. mmr(0.7)."
         )
-    weight, space = match.groups("0.7")[0], match[2]
+    weight, space = match[1] or "0.7", match[2]
     try:
         number = float(weight)
     except ValueError:
@@ -57,8 +57,8 @@ def parse_method(text: str) -> tuple[float, str | None]:
     return number, space
 
 
-def diversified(run: Run, vectors: Vectors, weight: float, k: int = DEPTH) -> Run:
-    """Return a run in trec_eval's order with the first k documents of each query chosen one after the other.
+def diversified(run: Run, vectors: VectorsOfRows, weight: float, k: int = DEPTH) -> Run:
+    """Return a run, whose rows are in trec_eval's order, with the first k documents of each query reordered by MMR.
 
     Their scores are the values with which they were chosen; those of the others fall from there, by 1 each.
     """
@@ -67,7 +67,7 @@ def diversified(run: Run, vectors: Vectors, weight: float, k: int = DEPTH) -> Ru
     for first, last in pairwise(run.query_ptr.tolist()):
         rows = np.arange(first, min(first + k, last))
         chosen, values = choose(run.scores[rows], vectors(rows), weight)
-        order[rows] = first + chosen
+        order[rows] = first + chosen  # `choose` numbers the documents of one query
         scores[rows] = values
         n_others = last - first - len(rows)
         scores[last - n_others : last] = (values[-1] if len(rows) else 0.0) - 1.0 - np.arange(n_others)
@@ -90,17 +90,17 @@ def choose(scores: Floats, vectors: NDArray[np.float32], weight: float) -> tuple
     _fill_units(np.ascontiguousarray(vectors, dtype=np.float32), units)
     cosines = np.empty(n_docs)
     nearest = np.full(n_docs, -np.inf)  # greatest cosine to a chosen document
-    value = weight * relevance
-    lowest = np.float32(np.inf)
+    marginal = weight * relevance
+    limit = np.float32(np.inf)  # of the next value, so that values strictly fall
     for position in range(n_docs):
-        chosen = int(value.argmax())
+        chosen = int(marginal.argmax())
         order[position] = chosen
-        values[position] = lowest = min(np.float32(value[chosen]), lowest)
-        lowest = np.nextafter(lowest, np.float32(-np.inf))
+        values[position] = limit = min(np.float32(marginal[chosen]), limit)
+        limit = np.nextafter(limit, np.float32(-np.inf))
         _fill_products(units, units[chosen], cosines)
         nearest = np.maximum(nearest, cosines)
-        value = weight * relevance - (1.0 - weight) * nearest
-        value[order[: position + 1]] = -np.inf
+        marginal = weight * relevance - (1.0 - weight) * nearest
+        marginal[order[: position + 1]] = -np.inf
     return order, values
 
 
@@ -160,8 +160,8 @@ def diversify(index: Index | str | Path, run: RunLike, method: str = "mmr(0.7)",
         return diversified(ranking, _vectors(source, ranking, space), weight, int(k))
 
 
-def _vectors(index: Index, run: Run, space: str | None) -> Vectors:
-    """Return a function to the vectors of rows of a run."""
+def _vectors(index: Index, run: Run, space: str | None) -> VectorsOfRows:
+    """Return the function that returns the vectors of rows of a run."""
     space = space or (ENCODER if index.encoder is not None else LSI)
     if space not in {ENCODER, LSI}:
         raise unknown_name("diversify: vectors", space, [ENCODER, LSI])

@@ -1,12 +1,13 @@
-"""Reranking in two stages: a cheap model chooses, among many candidates, those that the model reorders.
+"""Reranking: retrieve candidates, or take a run; compute features, score, reorder.
 
-Reranking: retrieve (or take a run), compute features, score, reorder.
+In two stages: a cheap model of a first stage scores many candidates, and the model reorders the best of these.
 """
 
 from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,25 +23,28 @@ from rerank.pipeline.applying import (
     applied_model,
     check_candidates,
     check_cutoff,
-    index_of,
+    index_for,
     model_candidates,
     model_recipe,
     ranked,
-    run_scores,
-    usable_stage,
+    texts_of_documents,
+    with_last_stage,
 )
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.retrieval.base import DEPTH, run_names
 from rerank.retrieval.union import UnionRun
 from rerank.types import Floats, RankingData, Run, Topics, query_rows
 
-FIRST_STAGE_DEPTH = 10_000
+FIRST_STAGE_DEPTH = 10_000  # candidates of a query that a first stage scores, where their number is not given
 SomeRun = TypeVar("SomeRun", bound=Run)
 _log = logging.getLogger("rerank")
 
 
 def depth_of_candidates(first: object, first_k: int | None, k: int) -> int:
-    """Return the number of candidates of a query: those that the model of a first stage scores, otherwise k."""
+    """Return the number of candidates per query: with a first stage those that its model scores, otherwise k.
+
+    first, first_k, k  as for `rerank`
+    """
     if first is None:
         if first_k is not None:
             raise InvalidInputError("first_k: expected a model of the first stage, got none. Give it (first=).")
@@ -53,27 +57,28 @@ def depth_of_candidates(first: object, first_k: int | None, k: int) -> int:
     return depth
 
 
-def choose(candidates: SomeRun, data: RankingData, predicted: Floats, k: int) -> tuple[SomeRun, Run]:
-    """Return the k best candidates of each query by the model of a first stage, and all with the others behind these.
+def first_stage(candidates: SomeRun, data: RankingData, predicted: Floats, k: int) -> tuple[SomeRun, Run]:
+    """Return the k candidates of each query that the model of a first stage scores highest, and a run of all.
 
-    The chosen ones keep their scores and order: the features of the second stage are those of the candidates'
-    retriever, as in training. The others follow in the order of the model, those that it has not scored last.
+    The k candidates keep the scores and order of their retriever, which features of the second stage depend on, as in
+    training. In the run of all, the others follow: by the model's score, then those without one in their order.
 
-    data, predicted  the first candidates of each query, and their scores
+    data       the first candidates of each query, with features
+    predicted  scores of the model of the first stage, of the rows of data
     """
     query = query_rows(candidates.query_ptr)
     row = np.arange(candidates.n_rows)
     position = ranks(candidates.query_ptr)
-    rows = np.flatnonzero(position < np.diff(data.query_ptr).max(initial=0))
+    in_data = np.flatnonzero(position < np.diff(data.query_ptr).max(initial=0))  # data has them in another order
     scores = np.full(len(row), -np.inf)
     by_document = np.lexsort((data.doc_ids, query_rows(data.query_ptr)))
-    scores[rows[np.lexsort((candidates.doc_ids[rows], query[rows]))]] = predicted[by_document]
+    scores[in_data[np.lexsort((candidates.doc_ids[in_data], query[in_data]))]] = predicted[by_document]
     rank = np.empty(len(row), np.int64)
     rank[np.lexsort((row, -scores, query))] = position
-    chosen = rank < k
-    order = np.lexsort((np.where(chosen, row, len(row) + rank), query))
+    best = rank < k
+    order = np.lexsort((np.where(best, row, len(row) + rank), query))
     run = Run(candidates.query_ids, candidates.query_ptr, candidates.doc_ids[order], candidates.scores)
-    return candidates.of_rows(np.flatnonzero(chosen)), run
+    return candidates.of_rows(np.flatnonzero(best)), run
 
 
 def rerank(
@@ -91,11 +96,11 @@ def rerank(
     """Retrieve candidates of each topic, and reorder the top k with a model.
 
     Candidates are retrieved from the sources that the model was trained with. Documents below the top k follow in
-    their order. Vectors and runs that the features need are those of the index, see `Index`; so is a
-    history that the model does not hold.
+    their order. Vectors and runs that the features need are those of the index, see `Index`; so is a history that the
+    model does not hold.
 
-    A model with a last stage has the scorer of the index score its first documents, see `Index`; with a cutoff, whose
-    probabilities are those of the model alone, it has not.
+    If the model has a last stage, the scorer of the index scores its first documents, see `Index`. With a cutoff it
+    does not, since the probabilities are those of the model alone.
 
     With two stages, a cheap model, `first`, selects the k documents that are reranked among `first_k` candidates. The
     documents that it did not select follow.
@@ -143,30 +148,31 @@ def rerank(
     with opened(index) as searched:
         model = applied_model(model, searched, union=run is None and first is None)
         check_cutoff(cutoff, model)
-        asked = k
+        given_k = k
         k = depth_of(model, k)
         depth = depth_of_candidates(first, first_k, k)
-        cheap = None if first is None else fitted_model(first)
-        candidates = chosen = find_candidates(searched, model, topics, run, depth, base)
-        if asked is not None and run is None and cheap is None and isinstance(candidates, UnionRun):
-            _log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", asked)
-        if cheap is not None:
+        first_model = None if first is None else fitted_model(first)
+        candidates = reranked = find_candidates(searched, model, topics, run, depth, base)
+        if given_k is not None and run is None and first_model is None and isinstance(candidates, UnionRun):
+            _log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", given_k)
+        if first_model is not None:
             try:
-                check_model(searched, cheap, candidates, base)
-                data = candidate_features(searched, cheap, topics, candidates, depth)
-                chosen, candidates = choose(candidates, data, cheap.predict(data, base=base), k)
+                index_for(searched, first_model)
+                check_candidates(first_model, candidates.retriever, runs_beside(candidates, searched), base)
+                data = candidate_features(searched, first_model, topics, candidates, depth)
+                reranked, candidates = first_stage(candidates, data, first_model.predict(data, base=base), k)
             except (InvalidInputError, ModelMismatchError) as error:
                 raise type(error)(f"first stage: {error}") from error
-        data = candidate_features(searched, model, topics, chosen, k)
+        data = candidate_features(searched, model, topics, reranked, k)
         head = ranked(model, data, cutoff, base)
-        if cutoff is None and (last := usable_stage(searched, model)) is not None:
-            last_stage, scorer = last
-            head = last_stage.reorder(head, run_scores(searched, scorer, topics, head, last_stage.depth))
-    return head if cutoff is not None else with_tail(head, candidates, k)
+        if cutoff is not None:
+            return head
+        head = with_last_stage(searched, model, head, topics, partial(texts_of_documents, searched, head))
+    return with_tail(head, candidates, k)
 
 
 def depth_of(model: Ranker, k: int | None) -> int:
-    """Return the number of documents that are reranked; None is that of the model's training."""
+    """Return the number of documents per query that are reranked; None is that of the model's training."""
     k = (model_candidates(model).k or DEPTH) if k is None else k
     if not isinstance(k, int | np.integer) or k < 1:
         raise InvalidInputError(f"k: expected a whole number of documents from 1, got {k!r}. Pass e.g. 100.")
@@ -181,38 +187,32 @@ def find_candidates(
     k: int,
     base: Run | None = None,
 ) -> Run:
-    """Return the model's candidates of each topic, k of a single source, or the given run.
+    """Return the given run, or retrieve candidates from the sources of the model's training, k of a single source.
 
     A model that does not fit the index, its resources or the run is refused.
     """
-    index = index_of(index, model)  # before anything is retrieved
+    index = index_for(index, model)  # before anything is retrieved
     if run is not None:
         found = run_of(run)
     else:
-        retrieved = model_candidates(model).at_depth(k)
-        missing = next((name for name in run_names(retrieved.sources) if name not in index.runs), None)
+        sources = model_candidates(model).at_depth(k)
+        missing = next((name for name in run_names(sources.sources) if name not in index.runs), None)
         if missing is not None:
             raise InvalidInputError(
                 f"candidates: expected the run {missing}, which the model was trained on, got none. Bind it to the "
                 f"index (index.using(runs=...), --run {missing}=FILE), or give other candidates (--run FILE)."
             )
-        found = index.search(topics, candidates=retrieved)
+        found = index.search(topics, candidates=sources)
     check_candidates(model, found.retriever, runs_beside(found, index), base)
     return found
-
-
-def check_model(index: Index, model: Ranker, candidates: Run, base: Run | None = None) -> None:
-    """Refuse a model that does not fit the index, its resources or the candidates."""
-    index_of(index, model)
-    check_candidates(model, candidates.retriever, runs_beside(candidates, index), base)
 
 
 def candidate_features(
     index: Index, model: Ranker, topics: Topics, candidates: Run, k: int, whole: bool = False
 ) -> RankingData:
-    """Return the features of the first k candidates of each query.
+    """Return the features of the first k candidates of each query; of all, if they come from several sources.
 
-    whole  whether features that the model does not read are computed, too; they may be NaN
+    whole  whether to compute features that the model does not read, too, which are NaN otherwise
     """
     recipe = model_recipe(model)
     top = candidates if isinstance(candidates, UnionRun) else candidates.head(k)
@@ -225,7 +225,7 @@ def candidate_features(
 def with_tail(head: Run, candidates: Run, k: int) -> Run:
     """Return a reranked run, followed by the candidates below the first k in their old order."""
     sizes = np.diff(candidates.query_ptr)
-    if isinstance(candidates, UnionRun) or not (sizes > k).any():
+    if isinstance(candidates, UnionRun) or not (sizes > k).any():  # all documents of a union are reranked
         return head
     rank = ranks(candidates.query_ptr)
     tail = rank >= k
@@ -233,5 +233,5 @@ def with_tail(head: Run, candidates: Run, k: int) -> Run:
     scores = np.empty(candidates.n_rows)
     doc_ids[~tail], scores[~tail] = head.doc_ids, head.scores
     lowest = np.repeat(head.scores[head.query_ptr[1:] - 1], sizes)
-    scores[tail] = (lowest + k - 1 - rank)[tail]
+    scores[tail] = (lowest + k - 1 - rank)[tail]  # by 1 less for each document
     return replace(head, query_ptr=candidates.query_ptr, doc_ids=doc_ids, scores=scores)

@@ -27,12 +27,11 @@ from rerank.pipeline.applying import (
     applied_model,
     check_candidates,
     check_cutoff,
-    index_of,
+    index_for,
     model_candidates,
     model_recipe,
     ranked,
-    slow_scores,
-    usable_stage,
+    with_last_stage,
 )
 from rerank.retrieval.base import DEPTH
 from rerank.types import Run, Topics
@@ -42,7 +41,6 @@ from rerank.types.retriever import Retriever
 if TYPE_CHECKING:
     from rerank.index.bound import BoundIndex
     from rerank.rankers.ranker import Ranker
-
 
 _log = logging.getLogger("rerank")
 
@@ -113,11 +111,11 @@ def rerank_texts(
     if not isinstance(query, str):
         raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
     documents = listed(documents)
-    run = rank_texts(index, model, texts_of_queries(query, documents, scores), field, cutoff=cutoff)
-    return ranked_texts(run, documents, k)
+    run = run_of_texts(index, model, texts_of_queries(query, documents, scores), field, cutoff=cutoff)
+    return texts_of_run(run, documents, k)
 
 
-def rank_texts(
+def run_of_texts(
     index: BoundIndex,
     model: Ranker | str | Path,
     query_texts: QueryTexts,
@@ -125,11 +123,15 @@ def rank_texts(
     base: Run | None = None,
     cutoff: Cutoff | None = None,
 ) -> Run:
-    """Return the texts of each query in the model's order; see `rerank_texts`."""
+    """Return the texts of each query in the model's order, as a run.
+
+    plain_field  field of a text that is given as a str
+    base         run of the base ranker, in place of the first-stage scores
+    """
     model = applied_model(model, index, union=False)
     check_cutoff(cutoff, model)
     recipe = model_recipe(model)
-    index = index_of(index, model)
+    index = index_for(index, model)
     trained = model_candidates(model)
     retriever = Retriever.bm25(trained.k1, trained.b, trained.field)
     check_candidates(
@@ -137,13 +139,11 @@ def rank_texts(
     )
     options = TextOptions(plain_field, recipe, retriever, model.features_read())
     run = ranked(model, text_features(index, query_texts, options), cutoff, base, texts=True)
-    if cutoff is None and (last := usable_stage(index, model)) is not None:
-        last_stage, scorer = last
-        texts = partial(texts_of_rows, index, query_texts, options, run)
-        queries = [query_texts.topics[query_id] for query_id in run]
-        slow = slow_scores(scorer, queries, run.query_ptr, np.arange(run.n_rows), last_stage.depth, texts)
-        run = last_stage.reorder(run, slow)
-    return run
+    if cutoff is not None:
+        return run
+    return with_last_stage(
+        index, model, run, query_texts.topics, partial(texts_of_rows, index, query_texts, options, run)
+    )
 
 
 def rerank_topics(
@@ -157,23 +157,26 @@ def rerank_topics(
     base: Run | None = None,
     cutoff: Cutoff | None = None,
 ) -> Run:
-    """Return the best k texts of each topic in the model's order; topics without texts are left out, and logged."""
+    """Return the best k texts of each topic in the model's order, as a run.
+
+    Topics without texts are left out, and logged.
+    """
     without = [query_id for query_id in topics if query_id not in texts.documents]
     if without:
         _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
     some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
     query_texts = replace(texts_of_queries(some, texts.documents, scores), locations=texts.locations)
-    return rank_texts(index, model, query_texts, base=base, cutoff=cutoff).head(k or DEPTH)
+    return run_of_texts(index, model, query_texts, base=base, cutoff=cutoff).head(k or DEPTH)
 
 
-def ranked_texts(run: Run, documents: Any, k: int | None) -> list[RankedText]:
-    """Return the first k texts of one query, see `position_order`; ids become the numbers or keys that were given."""
+def texts_of_run(run: Run, documents: Any, k: int | None) -> list[RankedText]:
+    """Return the first k texts of a run of one query in `position_order`, each by its number in the list or its key."""
     keys = list(documents) if isinstance(documents, Mapping) else range(len(documents))
-    names = map(str, keys) if isinstance(documents, Mapping) else position_ids(len(documents))
-    position = {name: number for number, name in enumerate(names)}
-    positions = np.array([position[doc_id] for doc_id in run.doc_ids.tolist()], np.int64)
+    doc_ids = map(str, keys) if isinstance(documents, Mapping) else position_ids(len(documents))
+    position_of = {doc_id: position for position, doc_id in enumerate(doc_ids)}
+    positions = np.array([position_of[doc_id] for doc_id in run.doc_ids.tolist()], np.int64)
     order = position_order(positions, run.scores)[:k]
     return [
-        RankedText(keys[number], score)
-        for number, score in zip(positions[order].tolist(), run.scores[order].tolist(), strict=True)
+        RankedText(keys[position], score)
+        for position, score in zip(positions[order].tolist(), run.scores[order].tolist(), strict=True)
     ]

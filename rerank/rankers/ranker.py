@@ -111,17 +111,18 @@ from rerank.types.ranking_data import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
 
 log = logging.getLogger("rerank")
-FORMAT = "rerank-model"
-VERSION = 2
+FORMAT = "rerank-model"  # of a model file
+VERSION = 2  # of this format
 REMEDY = "Train the model again, or fetch the file again."
-PROGRESS: dict[str, Field] = {  # of the training of any ranker
+PROGRESS: dict[str, Field] = {  # what the training of any ranker stores, for `Ranker.learned`
     "best_iteration": Whole(0, 1_000_000),
     "evals_result": Table(Table(Items(Number(-sys.float_info.max, sys.float_info.max), may_be_empty=True))),
 }
 HISTORY = "history."  # how names of features of similar judged queries begin
-_COUNTED = ("documents", "terms")  # of the index, in its fingerprint
 COUNT = Whole(0, 2**62)
-_NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # the features' names show these parts
+_COUNTED = ("documents", "terms")  # members of a fingerprint: numbers of the index
+# Parts of a recipe that are lists of names. Names of features show them; they may differ where these names are equal.
+_NAMED = ("fields", "families", "features", "numbers", "functions", "runs")
 
 
 class Ranker(Estimator):
@@ -159,10 +160,10 @@ class Ranker(Estimator):
 
     kind: ClassVar[str] = ""
     weights_at: ClassVar[str] = ""  # the attribute that holds all weights, or its part: `net_.weights`
-    nothing_learned: ClassVar[str] = "no weight but 0. Give other features"  # where all scores are equal, as errors say
+    nothing_learned: ClassVar[str] = "no weight but 0. Give other features"  # what a warning says of equal scores
     learns_from_pairs: ClassVar[bool] = False
     weighs_rows: ClassVar[bool] = False  # takes weights of documents, and not only of queries
-    trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit
+    trains_mapped: ClassVar[bool] = False  # reads mapped features block by block; takes `memory`
     cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
     learned: ClassVar[Mapping[str, Any]]  # annotations of what was learned, by attribute without the last underscore
     cross_validated_: float  # metric of the choice on the held-out training queries
@@ -219,15 +220,15 @@ class Ranker(Estimator):
         return self.cross_validates
 
     def _columns_read(self) -> Ints:
-        """Return the numbers of the features that `_scores` depends on."""
+        """Return the columns of the features that `_scores` depends on."""
         return np.arange(self.n_features_in_)
 
     def _keeps_directions(self) -> bool:
-        """Return whether monotone constraints hold for the scores, and so have to for what is made of them."""
+        """Return whether monotone constraints hold for the scores; if so, they must for scores computed from these."""
         return False
 
     def _learned_nothing(self) -> str:
-        """Return why the model gives all documents the same score, as an error has it; empty where it does not."""
+        """Return why the learner gives all documents the same score, for a warning; "" where it does not."""
         return "" if getattr(self, "weights_", np.empty(0)).any() else self.nothing_learned
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
@@ -236,7 +237,7 @@ class Ranker(Estimator):
             setattr(self, f"{name}_", value)
 
     def _check_learned(self) -> None:
-        """Raise SchemaError unless what a file says that was learned belongs together."""
+        """Raise SchemaError unless the learned attributes of a stored model fit each other."""
 
     def _describe(
         self,
@@ -247,7 +248,7 @@ class Ranker(Estimator):
         run_retrievers: Mapping[str, Retriever] = MappingProxyType({}),
         base: Base = NO_BASE,
     ) -> None:
-        """Take what is known of the features, and what scores start from."""
+        """Set the attributes that describe the features, and the base that scores start from."""
         self.feature_names_ = names
         self.n_features_in_ = len(names)
         self.recipe_ = recipe
@@ -257,7 +258,7 @@ class Ranker(Estimator):
         self.base_ = base
 
     def _follow(self, stopping: EarlyStopping) -> None:
-        """Take the iterations to keep, and the measure after each."""
+        """Set the number of iterations to keep, and the measure after each."""
         self.best_iteration_ = stopping.best
         self.evals_result_ = stopping.results()
 
@@ -345,7 +346,7 @@ class Ranker(Estimator):
         data, start = labelled_rows(rows, y, qid, group, init_score, sample_weight)
         valid = validation_arrays(data_of(eval_set), eval_qid, eval_group, eval_init_score)
         learner._fit_data(data, start, pairs, valid, context)
-        unlearned = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        unlearned = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # callers' attributes
         self.__dict__ = {**unlearned, **vars(learner), **self.get_params(deep=False)}
         return self
 
@@ -365,23 +366,28 @@ class Ranker(Estimator):
         valid: LabelledArrays | None,
         context: TrainingContext,
     ) -> None:
-        """Learn from data, which start from given scores or the base; `valid` as `validation_arrays` returns it."""
+        """Learn from data.
+
+        start  scores to start from, (n_rows,); None: those of the parameter `base`
+        pairs  preferences to learn from in place of labels
+        valid  as `validation_arrays` returns it
+        """
         data = self._loaded(data)
         check_training_data(data, "training data")
         if data.row_weights is not None:
             self._check_able("sample_weight", "weighs_rows", "a ranker that weighs rows, or one weight a query")
         base = given_base(self.base, data.feature_names)
-        if isinstance(base, Ranker) and hasattr(base, "base_"):
+        if isinstance(base, Ranker) and hasattr(base, "base_"):  # `resolve_base` refuses one that is not fitted
             check_retrievers(base, data.retriever, data.run_retrievers, "training data")
             self._check_categories(base)
         origin: Base = GivenScoresBase()
         if start is None:
             origin, start = resolve_base(base, data)
         retriever = data.retriever
-        if retriever is not None and retriever.depth is None:  # as many documents are reranked by default
+        if retriever is not None and retriever.depth is None:  # which is how many documents are reranked by default
             retriever = replace(retriever, depth=int(np.diff(data.query_ptr).max()))
         if retriever is None and isinstance(origin, CandidateRunBase) and isinstance(base, Run):
-            retriever = base.retriever  # of a run whose scores are the data's
+            retriever = base.retriever  # the run is that of the candidates
         self._describe(data.feature_names, data.recipe, data.fingerprint, retriever, data.run_retrievers, origin)
         note_unknown_start(self)
         validation = None if valid is None else self._validation_set(valid, base)
@@ -393,6 +399,7 @@ class Ranker(Estimator):
 
     def _check_categories(self, base: Ranker) -> None:
         """Refuse a base model whose category columns have other codes than these."""
+        # A base that was trained on codes has no categories_, but trees that split on sets of codes read them.
         has_sets = isinstance(forest := getattr(base, "forest_", None), Forest) and len(forest.categories) > 0
         if (base.categories_ or (has_sets and self.categories_)) and base.categories_ != self.categories_:
             raise InvalidInputError(
@@ -408,7 +415,10 @@ class Ranker(Estimator):
     def _stopping(
         self, valid: TrainingSet | None, context: TrainingContext, judged: Callable[[Floats], Floats] | None = None
     ) -> EarlyStopping:
-        """Return what follows the metric on the validation data, None for none, while the ranker learns."""
+        """Return what follows the metric on the validation data, if any, and decides when the ranker stops learning.
+
+        judged  as for `EarlyStopping`
+        """
         return EarlyStopping(valid, parse_measure(self.metric), self.early_stopping_rounds, context.callbacks, judged)
 
     def predict(
@@ -447,13 +457,13 @@ class Ranker(Estimator):
         if starts_at_0 and not isinstance(X, RankingData | str | Path):
             rows = self._matrix(self._read(X))  # no record of them is needed: one row is scored in half the time
             with kernel_threads(self.n_jobs, len(rows)):
-                return 0.0 + self._scores(rows)
+                return 0.0 + self._scores(rows)  # 0.0 is the start, as below: -0.0 becomes 0.0
         data = self._rows_to_score(X, init_score, base)
         with kernel_threads(self.n_jobs, data.n_rows):
-            return self._start(data, init_score, base) + self._scores_of(data.X)
+            return self._start_scores(data, init_score, base) + self._scores_of(data.X)
 
     def _scores_of(self, X: NDArray[np.float32]) -> Floats:
-        """Return what `_scores` does, block by block where X is mapped."""
+        """Return `_scores` of all rows, computed block by block where X is mapped."""
         if not is_mapped(X):
             return self._scores(X)
         return np.concatenate([np.empty(0), *(self._scores(block) for _, block in row_blocks(X))])
@@ -470,9 +480,9 @@ class Ranker(Estimator):
         For trees, these are exact path-dependent SHAP values (LightGBM's `pred_contrib`): where the value of a feature
         is unknown, both children of a node count, weighted by their training rows. For a linear ranker, a contribution
         is weight times input, and its mean over the training rows is 0. For an ensemble with a linear second stage, it
-        is the weighted sum of the members' contributions. If
-        the base ranker is a feature, its score is part of the contribution of this feature; if it is a model, its
-        contributions are added to those of the features that it uses.
+        is the weighted sum of the members' contributions. If the base ranker is a feature, its score is part of the
+        contribution of this feature; if it is a model, its contributions are added to those of the features that it
+        uses.
 
         Parameters
         ----------
@@ -505,17 +515,17 @@ class Ranker(Estimator):
             if init_score is None and base is None:
                 self.base_.add_contributions(data, out)
             else:
-                out[:, -1] += self._start(data, init_score, base)
+                out[:, -1] += self._start_scores(data, init_score, base)
         return out
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        """Add what each feature adds to what was learned to out (n_rows, n_features + 1)."""
+        """Add each feature's contribution to `_scores` to out, (n_rows, n_features + 1)."""
         raise InvalidInputError(
             f"contributions: expected a ranker of trees or a linear one, got {self.kind}. Train one of these."
         )
 
     def _rows_to_score(self, X: Any, init_score: ArrayLike | None, base: object) -> RankingData:
-        """Return the rows with the model's features, checked; bare ones as a record with one nameless query."""
+        """Return the rows with the model's features, checked; those of an array as a record with one query, `q`."""
         self._check_fitted()
         X = self._read(X)
         if isinstance(X, RankingData):
@@ -560,10 +570,10 @@ class Ranker(Estimator):
         self._check_fitted()
         rows: Any = data_of(X)
         scores = self.predict(rows, init_score=init_score, base=base)
-        data, start = labelled_rows(self._read(rows), y, qid, group, scores, sample_weight)
+        data, scores_of_rows = labelled_rows(self._read(rows), y, qid, group, scores, sample_weight)
         check_training_data(data, "data")
-        train = TrainingSet.of(data, np.asarray(start))
-        return Validation(train, parse_measure(self.metric)).value(train.start_scores)
+        measured = TrainingSet.of(data, np.asarray(scores_of_rows))
+        return Validation(measured, parse_measure(self.metric)).value(measured.start_scores)
 
     def rank(
         self,
@@ -649,7 +659,7 @@ class Ranker(Estimator):
         return self.calibration_
 
     def weights(self) -> Floats:
-        """Return all weights, (n_weights,) float64.
+        """Return all learned numbers as one array.
 
         Returns
         -------
@@ -666,7 +676,7 @@ class Ranker(Estimator):
         return np.array(attrgetter(self.weights_at)(self))
 
     def with_weights(self, weights: ArrayLike) -> Self:
-        """Return a copy of the model with other weights, (n_weights,) float64.
+        """Return a copy of the model with other learned numbers, and without calibration and last stage.
 
         Parameters
         ----------
@@ -704,8 +714,8 @@ class Ranker(Estimator):
 
         """
         stored = self.to_dict()
-        beside = ("parameters", "calibration", "last_stage", "history")
-        parts = {name: value for name, value in stored.items() if name not in beside}
+        without_effect = ("parameters", "calibration", "last_stage", "history")  # on scores of given features
+        parts = {name: value for name, value in stored.items() if name not in without_effect}
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def save(self, path: str | Path) -> None:
@@ -782,7 +792,7 @@ class Ranker(Estimator):
 
     @classmethod
     def _restored(cls, stored: Any, sizes: Sizes) -> Ranker:
-        """Return the model of this class or one below it that `to_dict` wrote; raises SchemaError."""
+        """Return the model that `to_dict` wrote, of this class or a subclass; raises SchemaError."""
         kinds = {name: kind for name, kind in stored_rankers().items() if issubclass(kind, cls)}
         with at("ranker"):
             kind = kinds[Choice(lambda: kinds).read(stored.get("ranker") if isinstance(stored, Mapping) else None, {})]
@@ -811,7 +821,7 @@ class Ranker(Estimator):
 
     def _check(self) -> None:
         """Raise SchemaError unless the parts of a restored model belong together."""
-        for what, names, member in (("recipe", _NAMING, Names(may_be_empty=True)), ("fingerprint", _COUNTED, COUNT)):
+        for what, names, member in (("recipe", _NAMED, Names(may_be_empty=True)), ("fingerprint", _COUNTED, COUNT)):
             origin = getattr(self, f"{what}_") or {}
             for name in names:
                 if origin.get(name) is not None:
@@ -844,6 +854,10 @@ class Ranker(Estimator):
             log.warning("%s: expected to learn from the data, got %s. The model %s.", self.kind, reason, ranks)
 
     def _validation_set(self, arrays: LabelledArrays, base: Any) -> TrainingSet:
+        """Return the canonical validation data, with scores to start from.
+
+        base  of `given_base`
+        """
         X = self._read(arrays[0])
         data, scores = labelled_rows(X, *arrays[1:], prefix="eval_")
         if isinstance(self.base_, GivenScoresBase) and scores is None:
@@ -860,7 +874,8 @@ class Ranker(Estimator):
         check_size("base", scores, "scores")
         return TrainingSet.of(data, scores)
 
-    def _start(self, data: RankingData, init_score: ArrayLike | None, base: Any) -> Floats:
+    def _start_scores(self, data: RankingData, init_score: ArrayLike | None, base: Any) -> Floats:
+        """Return the scores that the model's own are added to: those given, of a given run, or of `base_`."""
         if init_score is not None:
             return number_column("init_score", init_score, data.n_rows, "score")
         if base is None:
@@ -903,11 +918,11 @@ class Ranker(Estimator):
         return names
 
     def _read(self, X: Any) -> Any:
-        """Return rows, read from their file where a path is given, with codes in place of a frame's categories."""
+        """Return rows as they are given or read from their file, with codes in place of a data frame's categories."""
         return coded(data_of(X), self.categories_)
 
     def _matrix(self, X: object) -> NDArray[np.float32]:
-        """Return bare features, whose columns are those of the model."""
+        """Return the features of an array, data frame or sparse matrix, whose columns must be those of the model."""
         array = feature_matrix(X)
         self._check_columns(array, column_names(X), "X")
         return array
@@ -920,6 +935,7 @@ class Ranker(Estimator):
             return data
         column_of = {name: column for column, name in enumerate(names)}
         missing = [name for name in self.feature_names_ if name not in column_of and not name.startswith(HISTORY)]
+        # LETOR text, whose features have numbers, lists none that is 0 in all rows.
         if missing and not (data.zeros is not None and all(map(str.isdecimal, missing))):
             raise ModelMismatchError(
                 f"data: expected the model's {self.n_features_in_} features, got {data.n_features}, without "
@@ -929,7 +945,7 @@ class Ranker(Estimator):
             some = ", ".join(missing[:5]) + ", ..." * (len(missing) > 5)
             log.warning("data: no row lists the model's features %s: LETOR text lists only what is not 0", some)
         columns = [column_of.get(name, -1) for name in self.feature_names_]
-        absent = np.nan if data.zeros is None else 0.0  # of judged queries where there is no history
+        absent = np.nan if data.zeros is None else 0.0  # NaN for features of similar judged queries, without a history
         known = np.array(columns) >= 0
 
         def chosen(block: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -949,7 +965,7 @@ class Ranker(Estimator):
 
 
 _REGISTRY: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
-_FITTED: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
+_NOT_TRAINED: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")  # by `fit`: imported models, fusion
 known_rankers = _REGISTRY.known
 ranker_class = _REGISTRY.get
 R = TypeVar("R", bound="type[Ranker]")
@@ -958,14 +974,14 @@ R = TypeVar("R", bound="type[Ranker]")
 def register(name: str, *, is_trained: bool = True) -> Callable[[R], R]:
     """Return a decorator that registers a ranker's class under the name that model files use.
 
-    A class that is trained here, a dataclass, gets what follows from the declared hyper-parameters: `parameter_fields`,
-    and the section `Parameters` of its docstring. Only such classes are known by name where rankers are trained.
+    A class that `fit` trains, a dataclass, gets what follows from the declared hyper-parameters: `parameter_fields`,
+    and the section `Parameters` of its docstring. Only such classes are in `known_rankers`.
     """
 
     def add(ranker: R) -> R:
         ranker.kind = name
         if not is_trained:
-            return _FITTED.register(name)(ranker)
+            return _NOT_TRAINED.register(name)(ranker)
         parameters = declared_parameters(ranker)
         ranker.parameter_fields = {
             key: declared.field for key, declared in parameters.items() if not isinstance(declared.field, Anything)
@@ -980,7 +996,7 @@ def register(name: str, *, is_trained: bool = True) -> Callable[[R], R]:
 
 def stored_rankers() -> dict[str, type[Ranker]]:
     """Return the rankers that a model file may hold, by name: those that are trained, and those that are not."""
-    return dict(sorted({**known_rankers(), **_FITTED.known()}.items()))
+    return dict(sorted({**known_rankers(), **_NOT_TRAINED.known()}.items()))
 
 
 STORED_MODEL = field_of(Ranker)
@@ -1060,7 +1076,7 @@ def fitted_model(model: Ranker | str | Path) -> Ranker:
 
 
 def given_base(base: Any, names: tuple[str, ...] | None = None) -> Any:
-    """Return the argument `base` of a ranker: a mapping as a run, what run:FILE and model:FILE name, other's models.
+    """Return the parameter `base` of a ranker, with mappings, run:FILE, model:FILE and other systems' models read.
 
     names  of the features, for the model of another system that only numbers them
     """
@@ -1077,10 +1093,10 @@ def given_base(base: Any, names: tuple[str, ...] | None = None) -> Any:
 
 
 def _check_recipe(trained: Mapping[str, Any] | None, applied: Mapping[str, Any] | None) -> None:
-    """Refuse features of the same names that were computed in another way: other parameters or normalization."""
+    """Refuse features of the same names that were computed with other parameters or normalisation."""
     for key, value in (trained or {}).items():
         other = (applied or {}).get(key, value)
-        if other != value and key not in _NAMING and key != "history":  # judgements may have been added
+        if other != value and key not in _NAMED and key != "history":  # judgements may have been added
             raise ModelMismatchError(
                 f"data: expected features made with the model's recipe ({key}: {value}), got another ({key}: {other}). "
                 "Make the data with the model's recipe."

@@ -27,7 +27,7 @@ from rerank.index.texts import QueryTexts, TextOptions, position_ids, text_featu
 from rerank.pipeline.applying import (
     Cutoff,
     check_candidates,
-    index_of,
+    index_for,
     model_candidates,
     model_recipe,
     slow_scores,
@@ -133,7 +133,7 @@ def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
     model = unsupervised_model(index) if path is None else read_model(path)
     recipe = model_recipe(model)
     candidates = model_candidates(model)
-    index_of(index, model)
+    index_for(index, model)
     own = set() if candidates.is_single else {part.name for part in candidates.sources}
     others = {*run_names(candidates.sources), *(set(recipe.runs) - own)}
     if others:

@@ -1,4 +1,4 @@
-"""Training from clicks: labels of the queries of a log, made of a click model and of the features.
+"""Training from clicks: labels for the queries of a log, from a click model and from the features.
 
 With few impressions, the clicks of a document say little of it, and those of documents with like features say more. Its
 label is the mean of its value given both: with c clicks, e expected of a document of value 1 (impressions times their
@@ -42,18 +42,18 @@ from rerank.training.folds import (
     FoldData,
     FoldTraining,
     assign_folds,
+    cross_validated,
     groups_by_id,
-    held_out,
 )
 from rerank.training.tuning import fit_best
 from rerank.types import Floats, RankingData
 
 FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)
-MANY_QUERIES = 300  # from which what was never shown is learned from, too: 500 of nfcorpus gain by it, 100 lose
+MANY_QUERIES = 300  # with as many, documents never shown are learned from, too: 500 of nfcorpus gain by it, 100 lose
 LABEL_TREES: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
 EM_TREES: dict[str, Any] = {"n_estimators": 15, "num_leaves": 7, "learning_rate": 0.2}
 ROUNDS, STEPS = 8, 200  # of regression EM: fits of the trees, and steps of theta after each
-GUESS, LEAST = 0.2, 1e-3  # first value of gamma, and how near to 0 and 1 it may come
+GUESS, LEAST = 0.2, 1e-3  # first value of gamma; how near gamma may come to 0 and 1, and theta to 1
 ONE_THREAD = 50_000  # rows below which several threads wait more than they work
 log = logging.getLogger("rerank")
 
@@ -100,7 +100,7 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     rows = replace(logged, labels=rates, row_weights=weights, ideal_labels=None, ideal_ptr=None)
     folds = assign_folds(shown, FOLDS, 0, groups=groups_by_id(shown))
     trees = partial(fit_best, MART(**LABEL_TREES, n_jobs=_threads(shown)), None)
-    _, _, run = held_out(
+    _, _, run = cross_validated(
         InOrder(), FoldTraining(FoldData(rows, is_shown), folds, trees, learns_from_all=True), "labels"
     )
     labels = np.maximum(scores_in(run, rows)[:, 0], 0.0)
@@ -109,6 +109,7 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
 
 
 def _threads(rows: RankingData) -> int | None:
+    """Return the parameter n_jobs for training on some rows; None is all threads."""
     return 1 if rows.n_rows < ONE_THREAD else None
 
 
@@ -181,7 +182,7 @@ def _regressed_examination(clicks: Clicks, cells: Cells, data: RankingData) -> F
 
 
 def labelled_by_clicks(clicks: Clicks, data: RankingData) -> tuple[RankingData, RankingData]:
-    """Return the rows that a log showed, with labels to learn from, and with the values of the click model."""
+    """Return the rows to learn from, with labels of `click_labels`, and those shown, with values of the click model."""
     estimates = estimate_with_features(clicks, data)
     shown = estimates.shown(data)[0]
     log.info("clicks: %d of %d pairs of the log are candidates", shown.n_rows, len(estimates))

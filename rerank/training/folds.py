@@ -22,13 +22,13 @@ from rerank.types.ids import trec_order
 from rerank.types.ranking_data import folds_of_groups, groups_of_queries, numbered_groups
 
 _log = logging.getLogger("rerank")
-FEWEST = 3  # for training, validation and test
-FOLDS, LEAST_QUERIES = 5, 10  # of a training with its estimate
+FEWEST = 3  # folds: for training, validation and test
+FOLDS, LEAST_QUERIES = 5, 10  # folds of an estimate; least number of queries to train on
 
 
 @dataclass(frozen=True)
 class Try:
-    """One setting that was tried, and its measure on the queries that compare settings; None where it was given up."""
+    """A setting of hyper-parameters, and its measure on queries not learned from; None where it was given up."""
 
     parameters: Mapping[str, Any]
     value: float | None
@@ -36,32 +36,32 @@ class Try:
 
 def assign_folds(
     query_ids: Iterable[str],
-    folds: int,
+    n_folds: int,
     random_state: int,
     relevant: Mapping[str, int] | None = None,
     groups: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """Return a random fold of every query.
+    """Return a random fold of every query, which does not depend on the order of the queries.
 
     Sizes differ by at most one where no queries are near duplicates; those that are have the same fold.
 
-    relevant  number of relevant documents of each query, of which each fold gets a share
-    groups    group of near duplicates of each query; None: each is one
+    relevant  number of relevant documents of each query, by which the folds are stratified
+    groups    group of near duplicates of each query; None: each query is a group of its own
     """
     query_ids = list(query_ids)
-    names = sorted(query_ids)
-    group_of = np.array([groups[name] for name in names]) if groups else np.arange(len(names))
-    numbers, first = numbered_groups(group_of)
-    _check_number(folds, len(first))
-    random_order = np.random.default_rng(random_state).permutation(len(names))
-    strata = np.array([relevant[name] if relevant else 0 for name in names])
+    ascending = sorted(query_ids)
+    given_groups = np.array([groups[query_id] for query_id in ascending]) if groups else np.arange(len(ascending))
+    group_of, first = numbered_groups(given_groups)
+    _check_number(n_folds, len(first))
+    random_order = np.random.default_rng(random_state).permutation(len(ascending))
+    strata = np.array([relevant[query_id] if relevant else 0 for query_id in ascending])
     order = np.lexsort((random_order[first], strata[first]))
-    fold_of = dict(zip(names, folds_of_groups(numbers, order, folds).tolist(), strict=True))
+    fold_of = dict(zip(ascending, folds_of_groups(group_of, order, n_folds).tolist(), strict=True))
     return {query_id: fold_of[query_id] for query_id in query_ids}
 
 
 def groups_by_id(data: RankingData) -> dict[str, int]:
-    """Return the group of near duplicates of each query of data; see `logged_groups`."""
+    """Return the group of near duplicates of each query of data, by query id; see `logged_groups`."""
     return logged_groups(data, groups_of_queries(data))
 
 
@@ -71,7 +71,7 @@ def groups_of_topics(index: Index, topics: Topics) -> Ints:
 
 
 def logged_groups(query_ids: Collection[str], groups: Ints) -> dict[str, int]:
-    """Return the group of near duplicates of each query; the log says how many queries are near duplicates."""
+    """Return the group of near duplicates of each query, by query id, and log how many queries are near duplicates."""
     sizes = np.bincount(numbered_groups(groups)[0], minlength=1)
     if sizes.max() > 1:
         _log.info(
@@ -83,7 +83,7 @@ def logged_groups(query_ids: Collection[str], groups: Ints) -> dict[str, int]:
 
 
 def given_folds(query_ids: Iterable[str], folds: Mapping[str, int]) -> dict[str, int]:
-    """Return the given fold (0, 1, 2 ...) of every query."""
+    """Return the given fold (0, 1, 2 ...) of every query; refuse folds without queries, and queries without a fold."""
     query_ids = list(query_ids)
     missing = [query_id for query_id in query_ids if query_id not in folds]
     if missing:
@@ -103,36 +103,39 @@ def given_folds(query_ids: Iterable[str], folds: Mapping[str, int]) -> dict[str,
 
 
 def training_size(folds: Mapping[str, int]) -> int:
-    """Return the greatest number of queries that are not held out."""
+    """Return the number of queries that are not held out, in the fold where most are not."""
     return len(folds) - int(np.bincount(list(folds.values())).min())
 
 
-def _check_number(folds: int, n_queries: int) -> None:
-    if folds < FEWEST:
-        raise InvalidInputError(f"folds: expected at least {FEWEST} (training, validation, test), got {folds}.")
-    if n_queries < folds:
+def _check_number(n_folds: int, n_queries: int) -> None:
+    """Refuse too few folds, and fewer queries, or groups of near duplicates, than folds."""
+    if n_folds < FEWEST:
+        raise InvalidInputError(f"folds: expected at least {FEWEST} (training, validation, test), got {n_folds}.")
+    if n_queries < n_folds:
         raise InvalidInputError(
-            f"folds: expected at least {folds} judged queries for {folds} folds, got {n_queries}. "
+            f"folds: expected at least {n_folds} judged queries for {n_folds} folds, got {n_queries}. "
             "Judge more queries or use fewer folds."
         )
 
 
 @dataclass(frozen=True, eq=False)
 class FoldData:
-    """Data of a fold, or of all folds where they are the same. All rows of held-out queries are ranked.
+    """Data that a fold is trained and ranked on.
 
-    trained  whether each row is trained on, (n_rows,); None: all are
+    Where all folds have the same data, it is also what returns the data of a fold (`FoldTraining.data_of`).
+
+    trained  whether each row may be trained on, (n_rows,); None: all may. All rows of held-out queries are ranked
     """
 
     data: RankingData
     trained: NDArray[np.bool_] | None = None
 
     def __call__(self, fold: int) -> FoldData:
-        """Return the data of a fold."""
+        """Return the data of a fold: those of all folds."""
         return self
 
     def training(self, queries: NDArray[np.bool_]) -> RankingData:
-        """Return the rows that are trained on of some queries, chosen by (n_queries,)."""
+        """Return some queries, chosen by (n_queries,), with those of their rows that may be trained on."""
         data = self.data
         selected = np.flatnonzero(queries)
         if self.trained is not None:
@@ -142,12 +145,12 @@ class FoldData:
 
 @dataclass(frozen=True, eq=False)
 class FoldHistories(FoldData):
-    """Data whose features of similar judged queries come, in each fold, from a history of its own.
+    """Data of folds whose features of similar judged queries come, in each fold, from a history of its own.
 
-    data       with the features that come from all judged queries
+    data       with the values of these features that come from all judged queries
     histories  of each fold
-    names      of the features of similar judged queries
-    of_folds   (n_rows, n_names) float32 of each fold
+    names      of these features
+    of_folds   values of these features in each fold, (n_rows, n_names) float32
     """
 
     histories: Sequence[History] = ()
@@ -158,7 +161,10 @@ class FoldHistories(FoldData):
     def of(
         cls, data: FoldData, histories: Sequence[History], features: Callable[[History, Recipe], RankingData]
     ) -> FoldHistories:
-        """Return the data with the features of each history, which `features` computes for a recipe of these alone."""
+        """Return the data of folds with the given histories.
+
+        features  computes the features of a history for a recipe, which names features of similar judged queries alone
+        """
         recipe = Recipe.from_dict(data.data.recipe or {})
         families = tuple(name for name in recipe.families or () if family(name).needs_history)
         names = [name for name in data.data.feature_names if name.startswith(HISTORY)]
@@ -175,7 +181,7 @@ class FoldHistories(FoldData):
 
 
 class Workers(Protocol):
-    """What calls a function for each of some items: an index, of this process or of a cluster."""
+    """What calls a function for each of some items, in this process or on a cluster: an index, `InOrder`."""
 
     def map_items(
         self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str
@@ -187,20 +193,22 @@ class Workers(Protocol):
 class FoldTraining:
     """What is trained in each fold.
 
-    A ranker that learns from all queries learns from all folds but the one that is held out; others leave one to stop
-    on.
-
-    subsets  the queries that may be learned from where each fold is held out; None: all others
+    data_of          returns the data of a fold
+    folds            fold of each query
+    fit              returns a new ranker, trained on train= and stopped on stop=, and the settings that were tried
+    learns_from_all  whether all queries that are not held out are trained on; otherwise those of the next fold stop the
+                     training
+    subsets          of each fold, the queries that may be learned from while it is held out; None: all others
     """
 
     data_of: Callable[[int], FoldData]
     folds: Mapping[str, int]
-    search: Callable[..., tuple[Ranker, list[Try]]]
+    fit: Callable[..., tuple[Ranker, list[Try]]]
     learns_from_all: bool
     subsets: Sequence[Collection[str]] | None = None
 
     @property
-    def number(self) -> int:
+    def n_folds(self) -> int:
         """Number of folds."""
         return max(self.folds.values()) + 1
 
@@ -208,13 +216,13 @@ class FoldTraining:
         """Return the fold of each query of the data, (n_queries,)."""
         return np.array([self.folds[query_id] for query_id in data], dtype=np.int64)
 
-    def learned(self, fold: int) -> tuple[RankingData, RankingData | None]:
-        """Return the data that are trained on where a fold is held out, and those that end the training, if any."""
+    def train_and_stop(self, fold: int) -> tuple[RankingData, RankingData | None]:
+        """Return the data that are trained on while a fold is held out, and those that stop the training, if any."""
         fold_data = self.data_of(fold)
         fold_of = self.fold_of(fold_data.data)
         subset = self.folds if self.subsets is None else self.subsets[fold]
         allowed = np.array([query_id in subset for query_id in fold_data.data], dtype=np.bool_) & (fold_of != fold)
-        stopping = allowed & (fold_of == (fold + 1) % self.number) & (not self.learns_from_all)
+        stopping = allowed & (fold_of == (fold + 1) % self.n_folds) & (not self.learns_from_all)
         return fold_data.training(allowed & ~stopping), fold_data.training(stopping) if stopping.any() else None
 
     def unseen(self, fold: int) -> RankingData:
@@ -225,20 +233,23 @@ class FoldTraining:
 
 def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try], Run]:
     """Return the model and the tries of a fold, and the run of its held-out queries."""
-    training = replace(training, data_of=training.data_of(fold))  # which is computed once
-    train, stop = training.learned(fold)
-    model, tried = training.search(train=train, stop=stop)
+    training = replace(training, data_of=training.data_of(fold))  # computed here, and not by each call below
+    train, stop = training.train_and_stop(fold)
+    model, tried = training.fit(train=train, stop=stop)
     unseen = training.unseen(fold)
     return model, tried, unseen.run(model.predict(unseen))
 
 
-def held_out(workers: Workers, training: FoldTraining, system: str) -> tuple[list[Ranker], list[list[Try]], Run]:
-    """Return the model and the tries of each fold, and the run of the held-out queries of all folds."""
-    results = list(workers.map_items(_fold_results, training, range(training.number), f"{system}, folds"))
+def cross_validated(workers: Workers, training: FoldTraining, system: str) -> tuple[list[Ranker], list[list[Try]], Run]:
+    """Train in each fold; return the model and the tries of each, and the run of the held-out queries of all folds.
+
+    system  name of the run, and what the progress bar says
+    """
+    results = list(workers.map_items(_fold_results, training, range(training.n_folds), f"{system}, folds"))
     models, tries, runs = ([result[part] for result in results] for part in range(3))
     joined = Run.joined(runs)
-    held_out = joined.select(joined.query_numbers(training.folds))
-    return models, tries, replace(held_out, name=system.replace(" ", "-"))
+    run = joined.select(joined.query_numbers(training.folds))  # the queries in the order of `folds`
+    return models, tries, replace(run, name=system.replace(" ", "-"))
 
 
 def query_values(data: RankingData, scores: Floats, measure: Measure) -> Floats:

@@ -18,14 +18,14 @@ from rerank.files.lists import Share, TopicsLike, provenance_file, read_provenan
 from rerank.files.trec import read_qrels, write_qrels
 from rerank.index.index import Index
 from rerank.metrics.ndcg import DCG
-from rerank.pipeline.applying import best_candidates
+from rerank.pipeline.applying import default_candidates
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.store import cache_folder, read_note, write_note
 from rerank.types.retriever import BM25
 
-POOL_DEPTH = 10
+POOL_DEPTH = 10  # documents of each run and query
 _GREATEST = 2**31 - 1  # of a label
 
 
@@ -41,8 +41,8 @@ def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> dict[str, lis
     B. Carterette, J. Allan and R. Sitaraman, Minimal Test Collections for Retrieval Evaluation, SIGIR 2006.
     """
     topics = topics_of(topics)
-    union = index.search(topics, candidates=best_candidates(index))
-    own = {**union.sources, UNSUPERVISED: rerank(index, UNSUPERVISED, topics, union)}  # type: ignore[attr-defined]
+    retrieved = index.search(topics, candidates=default_candidates(index))
+    own = {**retrieved.sources, UNSUPERVISED: rerank(index, UNSUPERVISED, topics, retrieved)}  # type: ignore[attr-defined]
     taken = next((name for name in index.runs if name in own), None)
     if taken is not None:
         raise InvalidInputError(f"runs: expected names other than {', '.join(own)}, got {taken!r}. Rename the run.")
@@ -60,6 +60,7 @@ def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> dict[str, lis
         ]
 
         def disagreement(doc_id: str, discounts: list[dict[str, float]] = discounts) -> tuple[float, float, str]:
+            """Return the key by which the documents of a query are sorted: those with most disagreement are least."""
             of_document = [of_run.get(doc_id, 0.0) for of_run in discounts]
             return min(of_document) - max(of_document), -max(of_document), doc_id
 
@@ -99,6 +100,7 @@ class Judge:
         return label
 
     def _called(self, query: tuple[str, str], document: tuple[str, str]) -> int:
+        """Return the function's label of a document for a query, as `label` takes them; refuse what is no label."""
         try:
             label = self.function(query[1], document[1])
         except Exception as error:
@@ -143,7 +145,7 @@ class Judgements:
         return self.labels.get(query_id, {}).get(doc_id)
 
     def add(self, query_id: str, doc_id: str, label: int, judge: str) -> None:
-        """Add a label, or replace one of the same judge."""
+        """Add a label, or replace one of the same judge, which is counted once."""
         share = self._shares.get(judge, Share(0, ""))
         is_new = self.label(query_id, doc_id) is None
         self._shares[judge] = Share(share.labels + is_new, datetime.now(UTC).isoformat(timespec="seconds"))

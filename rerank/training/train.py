@@ -1,8 +1,10 @@
-"""Training from an index and judgements: candidates, features, early stopping, and an estimate by cross-validation.
+"""Training from an index: candidates, features, early stopping, and an estimate by cross-validation.
 
-Without a choice of the user's, candidates are the union of all sources that need no judgements, and the ranker starts
-from the unsupervised sum of scores: with few judged queries it is Auto, whose linear ranker and trees together rank
-better than trees alone (docs/benchmarks.md), with more LambdaMART.
+By default, candidates are the union of all sources that need no judgements, and the ranker starts from the unsupervised
+sum of scores. With few judged queries the ranker is Auto, whose linear ranker and trees together rank better than trees
+alone (docs/benchmarks.md); with more it is LambdaMART.
+
+Labels are judgements, the clicks of a log (clicks.py), or the scores of a teacher.
 
 Distillation: a ranker learns the order of a teacher, another system's run over queries that nobody has judged.
 
@@ -35,9 +37,9 @@ from rerank.files.rows import joined_parts
 from rerank.history.history import History
 from rerank.index.bound import log_judged, log_unknown
 from rerank.index.index import Index, opened
-from rerank.metrics.base import Measure
+from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import named, parse_measure
-from rerank.pipeline.applying import best_candidates, run_scores
+from rerank.pipeline.applying import default_candidates, slow_run_scores, texts_of_documents
 from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
 from rerank.rankers.last_stage import DEPTHS, Gain
@@ -53,23 +55,21 @@ from rerank.training.folds import (
     FoldHistories,
     FoldTraining,
     assign_folds,
+    cross_validated,
     groups_by_id,
     groups_of_topics,
-    held_out,
     query_values,
 )
 from rerank.training.tuning import Tuning, fit_best
 from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.types.retriever import BM25, CONTENTS
 
-SCORES = ("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10")  # of any query alike
 STRIPPED = 500  # queries whose features are computed once more without their relevant documents
-_log = logging.getLogger("rerank")
-TRAINED = 100  # documents of each source
-AS_TEXTS = 20  # documents of a list like those that are handed over
-BLOCK_ROWS = 1 << 18  # whose features are in memory at once
-GRADES = 4.0  # of a teacher's gains, above 0
-DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
+TRAINED = 100  # documents of each query and source
+AS_TEXTS = 20  # documents of a query that are ranked as if they were texts without an index
+BLOCK_ROWS = 1 << 18  # rows whose features are computed at once
+GRADES = 4.0  # greatest grade of a teacher's gains; the least is 0
+DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter `metric`
 NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
     Run: (
         f"teacher: expected at least {LEAST_QUERIES} topics with different scores of their candidates",
@@ -80,64 +80,72 @@ NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
         "Give a longer log, or more topics of it.",
     ),
 }
-
-
+# Features that calibration reads: they are comparable between queries.
 PREDICTORS = tuple(
-    f"{name}.{CONTENTS}" for name in (*(feature.name for feature in PerformanceFeatures.listed), *SCORES)
+    f"{name}.{CONTENTS}"
+    for name in (
+        *(feature.name for feature in PerformanceFeatures.listed),
+        *("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10"),
+    )
 )
+_log = logging.getLogger("rerank")
 
 
 def _scored_lists(
     training: FoldTraining,
     models: Sequence[Ranker],
     target: float,
-    without: RankingData | None,
+    stripped: RankingData | None,
     texts: RankingData | None,
 ) -> tuple[OutOfFold, OutOfFold | None]:
-    """Return lists with the scores of models that had not seen their queries: of the candidates, and as texts.
+    """Return what calibration learns from, with scores of models that had not seen the queries: candidates, and texts.
 
-    target   least label of a relevant document
-    without  of `without_relevant`; None where no query has relevant candidates
-    texts    BM25's first documents alone, as texts that are handed over; None for a model that cannot rank texts
+    models    of the folds
+    target    least label of a relevant document
+    stripped  features of `without_relevant`; None where no query has relevant candidates
+    texts     of `TrainingInputs.as_texts`; None for a model that cannot rank texts
     """
-    scales = [Scale.of(model.predict(training.learned(fold)[0])) for fold, model in enumerate(models)]
+    scales = [Scale.of(model.predict(training.train_and_stop(fold)[0])) for fold, model in enumerate(models)]
 
     def lists_of(data_of: Callable[[int], FoldData]) -> OutOfFold:
         return _out_of_fold(replace(training, data_of=data_of), models, scales, target)
 
     candidates = lists_of(training.data_of)
-    if without is not None:
-        candidates = replace(candidates, stripped=lists_of(FoldData(without)))
+    if stripped is not None:
+        candidates = replace(candidates, stripped=lists_of(FoldData(stripped)))
     return candidates, None if texts is None else lists_of(FoldData(texts))
 
 
 def without_relevant(run: Run, qrels: Qrels, target: float) -> Run:
-    """Return the first of the queries that have relevant and other documents in a run, without the relevant ones."""
+    """Return a run without its relevant documents, of the first queries that have both relevant and other ones."""
     stripped = _stripped(run, qrels, target)
-    left = np.diff(stripped.query_ptr)
-    return stripped.select(np.flatnonzero((left > 0) & (left < np.diff(run.query_ptr)))[:STRIPPED])
+    sizes = np.diff(stripped.query_ptr)
+    return stripped.select(np.flatnonzero((sizes > 0) & (sizes < np.diff(run.query_ptr)))[:STRIPPED])
 
 
 def _stripped(run: Run, qrels: Qrels, target: float) -> Run:
-    """Return a run and its sources without relevant documents."""
+    """Return a run without relevant documents, and so the runs of its sources, if it is a union."""
     irrelevant = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)[0] < target
     stripped = run.of_rows(np.flatnonzero(irrelevant))
     if isinstance(stripped, UnionRun):
-        others = {name: _stripped(source, qrels, target) for name, source in stripped.sources.items()}
-        return replace(stripped, sources=others)
+        sources = {name: _stripped(source, qrels, target) for name, source in stripped.sources.items()}
+        return replace(stripped, sources=sources)
     return stripped
 
 
 def _out_of_fold(training: FoldTraining, models: Sequence[Ranker], scales: Sequence[Scale], target: float) -> OutOfFold:
-    """Return the lists of each fold with the scores of the model that had not seen them."""
+    """Return the lists of each fold with the scores of the model that had not seen them.
+
+    scales  those of the models' scores of their training rows
+    """
     predictors = tuple(name for name in PREDICTORS if name in models[0].feature_names_)
-    unseen = [training.unseen(fold) for fold in range(training.number)]
+    unseen = [training.unseen(fold) for fold in range(training.n_folds)]
     lists = [
         ScoredLists.of(data, scale.measured(model.predict(data)), predictors)
         for data, model, scale in zip(unseen, models, scales, strict=True)
     ]
     relevant = [data.labels >= target if data.labels is not None else np.empty(0, np.bool_) for data in unseen]
-    fold_of = np.repeat(np.arange(training.number), [len(data) for data in unseen])
+    fold_of = np.repeat(np.arange(training.n_folds), [len(data) for data in unseen])
     return OutOfFold(ScoredLists.joined(lists), fold_of, np.concatenate(relevant), target, predictors)
 
 
@@ -283,9 +291,9 @@ def train(
 
     """
     topics = topics_of(topics)
-    with opened(index) as found:
-        sources = sources_of(found, candidates, k)
-        inputs = TrainingInputs(found, topics, None, recipe, depth, keep_sources=candidates is not None)
+    with opened(index) as searched:
+        sources = sources_of(searched, candidates, k)
+        inputs = TrainingInputs(searched, topics, None, recipe, depth, keep_sources=candidates is not None)
         if not isinstance(labels, Run | Clicks):
             judged, qrels = judged_queries(topics, qrels_of(labels))
             inputs = replace(inputs, topics=judged, qrels=qrels)
@@ -303,14 +311,15 @@ def _train_on_judgements(
     estimate: bool,
     target: float,
 ) -> Trained:
-    """Return a model of judged queries, calibrated where its quality is estimated."""
+    """Return a model of judged queries, which is calibrated if its quality is estimated and enough is judged."""
     qrels = inputs.judgements
     if len(qrels) < LEAST_QUERIES:
         raise InvalidInputError(
             f"qrels: expected at least {LEAST_QUERIES} judged queries to learn from, got {len(qrels)}. Judge more, or "
             "rank with the model unsupervised, which needs none."
         )
-    model = default_model(len(qrels) if tuning is None else FEW) if model is None else model
+    if model is None:
+        model = default_model(len(qrels) if tuning is None else FEW)  # FEW: LambdaMART, since Auto cannot be tuned
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
     run = inputs.index.search(inputs.topics, candidates=sources)
     inputs = inputs.with_history()
@@ -326,13 +335,13 @@ def _train_on_judgements(
         values = partial(_judged_values, qrels, measure)
         estimated, models, held_out_run = _estimate(inputs.index, training, run, measure, values)
         gain = scorer_gain(inputs.index, inputs.topics, qrels, held_out_run, folds, measure)
-        alone = _run_without_history(training, models) if isinstance(data_of, FoldHistories) else None
-        without = None if alone is None else float(values(alone).mean())
-        estimated = replace(estimated, without_history=without, scorer=gain)
+        unnamed = _run_without_history(training, models) if isinstance(data_of, FoldHistories) else None
+        without_history = None if unnamed is None else float(values(unnamed).mean())
+        estimated = replace(estimated, without_history=without_history, scorer=gain)
         estimated.warn()
         irrelevant = without_relevant(run, qrels, target)
-        others = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
-        scored = _scored_lists(training, models, target, others, inputs.as_texts(data, sources))
+        stripped = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
+        scored = _scored_lists(training, models, target, stripped, inputs.as_texts(data, sources))
     if tuning is not None:
         model.set_params(**tuning.search(model, data).parameters)
     learned = fit_with_stop(model, data, {} if on_all else folds)
@@ -352,28 +361,29 @@ def _train_without_judgements(
     inputs: TrainingInputs, sources: Candidates, model: Ranker | None, labels: Run | Clicks, estimate: bool
 ) -> Trained:
     """Return a model of a teacher's gains, or of the labels of a log's clicks."""
-    known = labels if isinstance(labels, Run) else set(labels.query_ids[np.unique(labels.query)].tolist())
-    topics = Topics({query_id: text for query_id, text in inputs.topics.items() if query_id in known})
-    learned = judged = None
+    labelled = labels if isinstance(labels, Run) else set(labels.query_ids[np.unique(labels.query)].tolist())
+    topics = Topics({query_id: text for query_id, text in inputs.topics.items() if query_id in labelled})
+    learned = measured = None  # the data to learn from, and those whose labels the estimate measures
     run = Run.of({})
     if len(topics):
         inputs = replace(inputs, topics=topics)
         run = inputs.index.search(topics, candidates=sources)
         data = inputs.data(run, sources.k)
         if isinstance(labels, Run):
-            learned = judged = with_gains(data, labels)
+            learned = measured = with_gains(data, labels)
         else:
-            learned, judged = labelled_by_clicks(labels, data)
-    if learned is None or judged is None or len(learned) < LEAST_QUERIES:
+            learned, measured = labelled_by_clicks(labels, data)
+    if learned is None or measured is None or len(learned) < LEAST_QUERIES:
         needed, remedy = NEEDED[type(labels)]
         raise InvalidInputError(f"{needed}, got {0 if learned is None else len(learned)}. {remedy}")
-    model = default_model(len(learned) if isinstance(labels, Run) else FEW) if model is None else model
+    if model is None:
+        model = default_model(len(learned) if isinstance(labels, Run) else FEW)  # FEW: see `default_ranker`
     folds = _folds(learned)
     on_all = model.learns_from_all(len(learned))
     estimated = None
     if estimate and folds:
         training = FoldTraining(FoldData(learned), folds, partial(fit_best, model, None), on_all)
-        values = partial(_labelled_values, judged, parse_measure(DEFAULT_METRIC))
+        values = partial(_labelled_values, measured, parse_measure(DEFAULT_METRIC))
         estimated, _, _ = _estimate(inputs.index, training, run, DEFAULT_METRIC, values)
         estimated = replace(estimated, source="the teacher" if isinstance(labels, Run) else "the clicks")
         estimated.warn()
@@ -382,9 +392,9 @@ def _train_without_judgements(
 
 
 def with_gains(data: RankingData, teacher: Run) -> RankingData:
-    """Return the rows of data that a teacher has scored, with its gains as labels; queries without order are left out.
+    """Return the rows of data that a teacher has scored, with its gains as labels.
 
-    Raises InvalidInputError for scores that are not finite.
+    Queries whose scores are all equal are left out. Raises InvalidInputError for scores that are not finite.
     """
     scores = scores_in(teacher, data)[:, 0]
     if np.isinf(scores).any():
@@ -401,7 +411,10 @@ def with_gains(data: RankingData, teacher: Run) -> RankingData:
 
 
 def _folds(data: RankingData, relevant: Mapping[str, int] | None = None) -> dict[str, int]:
-    """Return the fold of each query; none where there are fewer groups of near duplicates than folds."""
+    """Return the fold of each query; an empty dict where there are fewer groups of near duplicates than folds.
+
+    relevant  number of relevant documents of each query
+    """
     groups = groups_by_id(data)
     return assign_folds(data, FOLDS, 0, relevant, groups) if len(set(groups.values())) >= FOLDS else {}
 
@@ -422,11 +435,13 @@ def default_ranker(n_queries: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TrainingInputs:
-    """What training data are made of, for any candidates.
+    """What features and labels for training are computed from; candidates are given to the methods.
 
+    qrels         None for labels that are not judgements
+    depth         documents of each query and source to train on
     keep_sources  whether scores and ranks in the sources are features; a model without them also ranks texts and
                   candidates of other systems
-    history       judged queries that features come from, which the model will hold; None for none
+    history       judged queries that features come from, which the model will hold; None for a model without
     """
 
     index: Index
@@ -439,11 +454,14 @@ class TrainingInputs:
 
     @property
     def judgements(self) -> Qrels:
-        """The judgements of the topics; none without any."""
+        """`qrels`, or empty ones in place of None."""
         return Qrels.of({}) if self.qrels is None else self.qrels
 
     def data(self, run: Run, k: int | None) -> RankingData:
-        """Return the features of the best `depth` documents of each source; they are computed among all candidates."""
+        """Return the features of the best `depth` documents of each source, computed among all candidates.
+
+        k  depth of the candidates that the data, and so the model, store; None where each source has its own
+        """
         run = run.take(run.trec_order())
         parts = []
         for first, last in query_blocks(run.query_ptr, BLOCK_ROWS):
@@ -458,7 +476,7 @@ class TrainingInputs:
         return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=k))
 
     def with_history(self) -> TrainingInputs:
-        """Return the inputs with a history of the judged queries; the same with a recipe or the index's own history."""
+        """Return the inputs with a history of the judged queries, unless a recipe is given or the index has its own."""
         if self.recipe is not None or self.index.history is not None or not self.index.learns_history:
             return self
         history = History.learn(self.index, self.topics, self.judgements)
@@ -467,18 +485,24 @@ class TrainingInputs:
     def of_folds(
         self, run: Run, k: int | None, data: RankingData, folds: Mapping[str, int]
     ) -> Callable[[int], FoldData]:
-        """Return the data of each fold, for which judged queries that are held out are not in the history."""
+        """Return what returns the data of a fold, in which held-out queries are not in the history.
+
+        data  of `data`, with the history of all queries
+        """
         if self.history is None:
             return FoldData(data)
-        learning = [[name for name, of_query in folds.items() if of_query != fold] for fold in range(FOLDS)]
+        training = [[name for name, fold_of in folds.items() if fold_of != fold] for fold in range(FOLDS)]
 
         def features(history: History, recipe: Recipe) -> RankingData:
             return replace(self, index=self.index.using(history=history), recipe=recipe).data(run, k)
 
-        return FoldHistories.of(FoldData(data), [self.history.of_queries(names) for names in learning], features)
+        return FoldHistories.of(FoldData(data), [self.history.of_queries(names) for names in training], features)
 
     def as_texts(self, data: RankingData, sources: Candidates) -> RankingData | None:
-        """Return the features of BM25's first documents, computed among these alone; None where texts have none."""
+        """Return the features of BM25's first documents, computed among these alone, as those of texts are.
+
+        None for a recipe with runs, which texts do not have, and for data without a recipe.
+        """
         recipe = None if data.recipe is None else Recipe.from_dict(data.recipe)
         if recipe is None or recipe.runs:
             return None
@@ -490,22 +514,22 @@ class TrainingInputs:
 
 
 def among_first(run: Run, depth: int) -> NDArray[np.bool_]:
-    """Return whether each row is among the best `depth` documents of a source, (n_rows,)."""
+    """Return whether each row is among the best `depth` documents of its query in any source, (n_rows,)."""
     if not isinstance(run, UnionRun):
-        return np.asarray(np.arange(run.n_rows) - run.query_ptr[query_rows(run.query_ptr)] < depth)
-    ranks = [scores_in(source, run)[:, 1] for source in run.sources.values()]
-    return np.asarray(np.any([rank <= depth for rank in ranks], axis=0))
+        return np.asarray(ranks(run.query_ptr) < depth)
+    of_sources = [scores_in(source, run)[:, 1] for source in run.sources.values()]  # ranks from 1; NaN without one
+    return np.asarray(np.any([rank <= depth for rank in of_sources], axis=0))
 
 
 def sources_of(index: Index, candidates: Candidates | str | None, k: int) -> Candidates:
     """Return the sources of candidates with their depths; None is the union of those that need no judgements."""
     if candidates is None:
-        return best_candidates(index, k)
+        return default_candidates(index, k)
     return candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
 
 
 def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
-    """Return the topics that have judgements, and their judgements."""
+    """Return the topics that have judgements, and their judgements; refuse topics of which none has any."""
     judged = {query_id: text for query_id, text in topics.items() if query_id in qrels}
     if not judged:
         raise InvalidInputError(
@@ -521,46 +545,49 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
 def _estimate(
     index: Index, training: FoldTraining, run: Run, measure: str, values: Callable[[Run], Floats]
 ) -> tuple[Estimate, list[Ranker], Run]:
-    """Return the measure of a run and of models on queries that each had not seen; the models and their run.
+    """Return the estimate by cross-validation, the models of the folds, and their run of the held-out queries.
 
-    values  returns the measure of each query of a run
+    run     the candidates
+    values  returns the measure of each query of a run, (n_queries,)
     """
-    models, _, held_out_run = held_out(index, training, "estimate")
+    models, _, held_out_run = cross_validated(index, training, "estimate")
     base = models[0].base_
-    data = training.data_of(0).data
-    unsupervised = data.run(base.scores(data)) if isinstance(base, UnsupervisedBase) else None
+    data = training.data_of(0).data  # the base reads no features that differ between folds
+    unsupervised = float(values(data.run(base.scores(data))).mean()) if isinstance(base, UnsupervisedBase) else None
     before, after = (values(ranking) for ranking in (run, held_out_run))
-    alone = None if unsupervised is None else float(values(unsupervised).mean())
-    estimate = Estimate(measure, float(before.mean()), float(after.mean()), FOLDS, len(before), alone)
+    estimate = Estimate(measure, float(before.mean()), float(after.mean()), FOLDS, len(before), unsupervised)
     return estimate, models, held_out_run
 
 
 def _run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Run:
-    """Return the run of the held-out queries without values of similar judged queries, which unnamed texts lack."""
-    data = training.data_of(0).data  # whose other features are those of all folds
+    """Return the run of the held-out queries as texts without ids, which lack features of similar judged queries."""
+    data = training.data_of(0).data  # the other features are the same in all folds
     X = data.X.copy()
     X[:, [name.startswith(HISTORY) for name in data.feature_names]] = np.nan
-    alone = replace(training, data_of=FoldData(replace(data, X=X)))
-    parts = map(alone.unseen, range(training.number))
+    unnamed = replace(training, data_of=FoldData(replace(data, X=X)))
+    parts = map(unnamed.unseen, range(training.n_folds))
     return Run.joined([part.run(model.predict(part)) for part, model in zip(parts, models, strict=True)])
 
 
 def scorer_gain(
     index: Index, topics: Topics, qrels: Qrels, run: Run, folds: Mapping[str, int], measure: str
 ) -> Gain | None:
-    """Return what the scorer of an index brings to a run of held-out queries; None without one."""
+    """Return what the scorer of an index brings to a run of held-out queries; None for an index without one.
+
+    folds  of the queries; judged ones without candidates may be missing
+    """
     scorer = index.scorer
     if scorer is None:
         return None
-    slow = run_scores(index, scorer, topics, run, DEPTHS[-1])
-    folds = {query_id: folds.get(query_id, 0) for query_id in qrels}
+    slow = slow_run_scores(scorer, topics, run, DEPTHS[-1], partial(texts_of_documents, index, run))
+    folds = {query_id: folds.get(query_id, 0) for query_id in qrels}  # any fold: those without candidates count as 0
     return Gain.of(scorer.name, run, slow, folds, partial(_judged_values, qrels, measure))
 
 
 def _judged_values(qrels: Qrels, measure: str, ranking: Run) -> Floats:
-    """Return the measure of each judged query, (n_queries,); one without documents counts as 0."""
-    of_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
-    return np.array([of_query[query_id] for query_id in qrels])
+    """Return the measure of each judged query, (n_queries,), 0 for one without documents in the ranking."""
+    per_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
+    return np.array([per_query[query_id] for query_id in qrels])
 
 
 def _labelled_values(data: RankingData, measure: Measure, ranking: Run) -> Floats:
@@ -569,8 +596,11 @@ def _labelled_values(data: RankingData, measure: Measure, ranking: Run) -> Float
 
 
 def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:
-    """Fit a model, which stops on the first fold where there are folds; return the data that it learned from."""
-    stop = np.array([folds.get(query_id) == 0 for query_id in data], dtype=np.bool_)
-    learned = data.select(np.flatnonzero(~stop)) if stop.any() else data
-    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None)
-    return learned
+    """Fit a model, and return the data that it was trained on: all without folds, otherwise all but the first fold.
+
+    The first fold then stops the training.
+    """
+    is_stop = np.array([folds.get(query_id) == 0 for query_id in data], dtype=np.bool_)
+    train = data.select(np.flatnonzero(~is_stop)) if is_stop.any() else data
+    model.fit(train, eval_set=data.select(np.flatnonzero(is_stop)) if is_stop.any() else None)
+    return train

@@ -25,8 +25,8 @@ from rerank.training.folds import FoldData, FoldTraining, Try, assign_folds, gro
 from rerank.types import RankingData
 
 FOLDS = 3  # of the training queries, where no other queries compare the settings
-LOOKS = 5  # iterations between two looks at a curve
-PART = 1_000_000  # more than the iterations on one fold
+REPORTED = 5  # iterations from one report of the measure, after which a setting may be given up, to the next
+PART = 1_000_000  # more than the iterations on one part of the queries: steps of the next part begin after these
 LENGTHS = ("n_estimators", "n_epochs", "max_iter")  # parameters that end a training without validation data
 _log = logging.getLogger("rerank")
 
@@ -74,7 +74,7 @@ class Tuning:
     random_state: int = 0
 
     def search(self, model: Ranker, train: RankingData, stop: RankingData | None = None) -> Tuned:
-        """Return the best setting of a ranker's parameters; those that are not the defaults are kept.
+        """Return the best setting of a ranker's parameters; those that the caller has changed keep their values.
 
         Parameters
         ----------
@@ -106,8 +106,8 @@ class Tuning:
         parts: list[tuple[RankingData, RankingData | None]] = [(train, stop)]
         if stop is None:
             folds = assign_folds(train, FOLDS, self.random_state, groups=groups_by_id(train))
-            thirds = FoldTraining(FoldData(train), folds, fit_best, learns_from_all=True)
-            parts = [(thirds.learned(fold)[0], thirds.unseen(fold)) for fold in range(FOLDS)]
+            thirds = FoldTraining(FoldData(train), folds, fit_best, learns_from_all=True)  # splits, and trains nothing
+            parts = [(thirds.train_and_stop(fold)[0], thirds.unseen(fold)) for fold in range(FOLDS)]
         study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=4))
         study.enqueue_trial({name: values[0] for name, values in space.items()})
         tries = []
@@ -133,7 +133,7 @@ class Tuning:
 
 
 def search_space(model: Ranker) -> dict[str, list[Any]]:
-    """Return the values of each parameter that is searched, the default first."""
+    """Return the values of each parameter that is searched, the default first: of those that have their defaults."""
     declared = declared_parameters(type(model))
     searched = {name: parameter for name, parameter in sorted(declared.items()) if parameter.search}
     if not searched:
@@ -160,7 +160,10 @@ def fit_best(
     train: RankingData,
     stop: RankingData | None,
 ) -> tuple[Ranker, list[Try]]:
-    """Return a new ranker like this one, fitted with the best setting, and all settings tried; without tuning one."""
+    """Return a new ranker, fitted with the best setting of the search, and all tries; without `tuning`, one of these.
+
+    model  whose parameters the new ranker has where the search does not change them
+    """
     tuned = None if tuning is None else tuning.search(model, train, stop)
     best = model.unfitted_copy().set_params(**({} if tuned is None else tuned.parameters))
     best.fit(train, eval_set=stop)
@@ -185,9 +188,11 @@ def _optuna() -> Any:
 
 
 def _value(model: Ranker, parts: Sequence[tuple[RankingData, RankingData | None]], trial: Any) -> float | None:
-    """Return the mean of a setting's best measure over the parts; None where it is given up.
+    """Return the mean over the parts of the best measure of a ranker with a setting; None where it is given up.
 
     The mean of the best iterations is kept with the trial.
+
+    parts  training data and the queries that stop the training and are measured, of each part
     """
     values = []
     iterations = []
@@ -196,7 +201,7 @@ def _value(model: Ranker, parts: Sequence[tuple[RankingData, RankingData | None]
 
         def follow(progress: TrainingProgress, number: int = number) -> None:
             nonlocal pruned
-            if progress.iteration % LOOKS == 0:
+            if progress.iteration % REPORTED == 0:
                 (curve,) = progress.evals_result["valid"].values()
                 trial.report(curve[-1], number * PART + progress.iteration)
                 pruned = bool(trial.should_prune())

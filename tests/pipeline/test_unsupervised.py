@@ -10,7 +10,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.pipeline.applying import best_candidates, unsupervised_model
+from rerank.pipeline.applying import default_candidates, unsupervised_model
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.ranker import read_model
 from rerank.rankers.warm_start import SCORES, standardised
@@ -32,7 +32,7 @@ def test_unsupervised_ranking_reads_vectors_where_the_index_has_them(index: rera
     bound = index.using(vectors=rerank.Vectors.learn(index, dimensions=8), encoder=letters)
     model = unsupervised_model(bound)
     assert set(SCORES) <= set(model.feature_names_)
-    assert str(best_candidates(bound)) == "bm25:1000,rm3:1000,lsi:200"
+    assert str(default_candidates(bound)) == "bm25:1000,rm3:1000,lsi:200"
     assert len(rerank.rerank(bound, model, collection.topics)) == len(collection.topics)
 
 
