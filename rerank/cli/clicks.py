@@ -20,7 +20,7 @@ from rerank.cli.options import (
 log = logging.getLogger("rerank")
 
 
-@click.command("clicks", short_help="convert a click log to labels")
+@click.command("clicks")
 @path_argument("logs", nargs=-1, required=True, metavar="LOG [LOG ...]")
 @path_option("--topics", text="Topics: queries of the log are matched with them by id or text; others are dropped.")
 @path_option("--index", metavar="INDEX", text="Index; impressions of documents that it does not have are dropped.")

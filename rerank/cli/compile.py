@@ -21,7 +21,7 @@ N_ROWS, N_COLUMNS = 2048, 32
 _log = logging.getLogger("rerank")
 
 
-@click.command("compile", short_help="compile the kernels now")
+@click.command("compile")
 def command() -> None:
     """Compile all kernels (features, training, scoring), once per machine.
 

@@ -10,7 +10,7 @@ import click
 from rerank.cli.options import folder_option
 
 
-@click.command("demo", short_help="a study of your own library")
+@click.command("demo")
 @folder_option("collection, index, runs, models and figures", default="demo-output", show_default=True)
 @click.option(
     "--library",

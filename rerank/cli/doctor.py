@@ -10,7 +10,7 @@ from rerank.cli.options import path_argument, path_option
 from rerank.errors import InvalidInputError
 
 
-@click.command("doctor", short_help="report problems in files")
+@click.command("doctor")
 @path_argument("files", nargs=-1, metavar="[FILE ...]")
 @path_option("--qrels", text="File of judgements.", multiple=True)
 @path_option("--run", text="File of a run.", multiple=True)

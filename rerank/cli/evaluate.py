@@ -36,7 +36,7 @@ RULES = ("complete", "depth", "judged_only", "level")
 CHANGES = 3  # queries of a page that gained most, and that lost most
 
 
-@click.command("evaluate", short_help="measure runs")
+@click.command("evaluate")
 @path_argument("qrels", required=False)
 @path_argument("runs", nargs=-1, metavar="RUN [RUN ...]")
 @measures_option(" ".join(MEASURES))

@@ -39,7 +39,7 @@ OF_ANOTHER = ("data", "output", "cluster")  # what the folder of an experiment m
 _FOLDS = re.compile(r"(?:([0-9]{1,6})x)?(-?[0-9]{1,9})")
 
 
-@click.command("experiment", short_help="run a study")
+@click.command("experiment")
 @path_argument("data", nargs=-1, required=True, metavar="INDEX TOPICS QRELS | DATA... | FOLDER")
 @click.option(
     "--ranker", metavar="NAME", default="lambdamart", show_default=True, help="Ranker (see `rerank train -h`)."

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "functions")
 
 
-@click.command("explain", short_help="why a document is ranked where it is")
+@click.command("explain")
 @path_argument("files", nargs=-1, required=True, metavar="INDEX MODEL TOPICS | MODEL [DATA...]")
 @runs_option
 @base_run_option

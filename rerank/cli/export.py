@@ -13,7 +13,7 @@ from rerank.cli.options import errors_with_files, output_option, path_argument, 
 log = logging.getLogger("rerank")
 
 
-@click.command("export", short_help="write a model in another system's format")
+@click.command("export")
 @path_argument("model")
 @click.option(
     "--to",

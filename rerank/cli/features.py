@@ -48,7 +48,7 @@ def _template(context: click.Context, parameter: click.Parameter, engine: str | 
     context.exit()
 
 
-@click.command("features", short_help="compute the features of a run")
+@click.command("features")
 @path_argument("index")
 @path_argument("topics")
 @path_argument("run")

@@ -30,7 +30,7 @@ WITHOUT_EFFECT = {  # a method or an option -> the options that have no effect b
 }
 
 
-@click.command("fuse", short_help="make one run of several")
+@click.command("fuse")
 @path_argument("runs", nargs=-1, required=True, metavar="RUN RUN [RUN ...]")
 @output_option("the fused run")
 @click.option(

@@ -10,7 +10,7 @@ import rerank
 from rerank.cli.options import errors_with_files, path_argument
 
 
-@click.command("history", short_help="store judged queries with an index")
+@click.command("history")
 @path_argument("index")
 @path_argument("topics")
 @path_argument("qrels")

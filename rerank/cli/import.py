@@ -14,7 +14,7 @@ from rerank.errors import InvalidInputError
 log = logging.getLogger("rerank")
 
 
-@click.command("import", short_help="read another system's model")
+@click.command("import")
 @path_argument("file")
 @output_option("the model")
 @click.option(

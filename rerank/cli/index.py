@@ -15,7 +15,7 @@ from rerank.errors import InvalidInputError
 log = logging.getLogger("rerank")
 
 
-@click.command("index", short_help="build an index")
+@click.command("index")
 @path_argument("corpus", metavar="CORPUS|INDEX")
 @folder_option("the index")
 @click.option("--fields", metavar="NAME,NAME", help="Text fields to index.  [default: all]")

@@ -37,7 +37,7 @@ PROMPT = "label (0-3, s skip, b back, q save and quit): "
 log = logging.getLogger("rerank")
 
 
-@click.command("judge", short_help="label documents")
+@click.command("judge")
 @path_argument("index")
 @path_argument("topics")
 @path_option(

@@ -17,7 +17,7 @@ from rerank.cli.options import (
 )
 
 
-@click.command("rank", short_help="rank documents of a file of features")
+@click.command("rank")
 @path_argument("model")
 @path_argument("data")
 @output_option("the run")

@@ -34,7 +34,7 @@ from rerank.cli.options import (
 log = logging.getLogger("rerank")
 
 
-@click.command("rerank", short_help="retrieve and reorder")
+@click.command("rerank")
 @path_argument("index")
 @path_argument("model")
 @path_argument("topics")

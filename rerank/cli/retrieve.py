@@ -19,7 +19,7 @@ from rerank.cli.options import (
 )
 
 
-@click.command("retrieve", short_help="retrieve candidates")
+@click.command("retrieve")
 @path_argument("index")
 @path_argument("topics")
 @output_option("the run")

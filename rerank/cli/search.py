@@ -14,7 +14,7 @@ ID = "q"  # of the query
 LONGEST = 160  # characters of an excerpt
 
 
-@click.command("search", short_help="run one query")
+@click.command("search")
 @path_argument("index")
 @click.argument("words", nargs=-1, required=True, metavar="[MODEL] WORDS...")
 @click.option("-k", "--hits", "k", type=Whole(), metavar="N", default=10, show_default=True, help="Documents to print.")

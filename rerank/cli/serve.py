@@ -33,7 +33,7 @@ def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str
     return numbers
 
 
-@click.command("serve", short_help="start an HTTP search service")
+@click.command("serve")
 @path_argument("index")
 @path_argument("models", nargs=-1, metavar="[MODEL ...]")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")

@@ -67,7 +67,7 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
     context.exit()
 
 
-@click.command("train", short_help="train a ranker", add_help_option=False)
+@click.command("train", add_help_option=False)
 @click.option(
     "-h",
     "--help",

@@ -10,7 +10,7 @@ import rerank
 from rerank.cli.options import NONE, path_argument
 
 
-@click.command("vectors", short_help="learn vectors of terms and documents")
+@click.command("vectors")
 @path_argument("index")
 @click.option(
     "--dimensions",
