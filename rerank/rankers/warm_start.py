@@ -531,9 +531,13 @@ class BaseWeight:
     measures: dict[str, float]
 
     def __str__(self) -> str:
-        best = max(self.measures, key=self.measures.__getitem__, default="")
-        figures = ", ".join(f"{self.measures[name]:.4f} at {name}" for name in (best, "1") if name)
-        return f"weight of the base {self.ratio:.3g} ({f'on held-out queries {figures}' if best else 'none held out'})"
+        if not self.measures:
+            return f"weight of the base {self.ratio:.3g} (no queries held out)"
+        best = max(self.measures, key=self.measures.__getitem__)
+        figures = ", ".join(
+            f"{self.measures[name]:.4f} at {name}" for name in dict.fromkeys((best, "1")) if name in self.measures
+        )
+        return f"weight of the base {self.ratio:.3g} (on held-out queries {figures})"
 
 
 class WeightedBase:

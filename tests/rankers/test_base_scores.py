@@ -11,7 +11,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import LambdaMART, sizes_of
 from rerank.rankers.ranker import ranker_class, read_model
 from rerank.rankers.training import TrainingSet, without_start
-from rerank.rankers.warm_start import NAMES, RATIOS, WeightedBase
+from rerank.rankers.warm_start import NAMES, RATIOS, BaseWeight, WeightedBase
 from rerank.trees.bins import bin_rows
 from tests.rankers.test_laws import ndcg
 
@@ -119,3 +119,15 @@ def test_a_base_that_is_worth_queries_weighs_more_with_fewer_of_them(train) -> N
     assert twice.ratio == pytest.approx(2.0 * plain.ratio)
     assert twice.factor == pytest.approx(plain.factor / 2.0)
     assert twice.measures == plain.measures
+
+
+@pytest.mark.parametrize(
+    ("measures", "text"),
+    [
+        ({"0.5": 0.2, "1": 0.3, "2": 0.4}, "on held-out queries 0.4000 at 2, 0.3000 at 1"),
+        ({"0.5": 0.2, "1": 0.3}, "on held-out queries 0.3000 at 1"),
+        ({}, "no queries held out"),
+    ],
+)
+def test_weight_of_a_base_is_described_with_its_measure(measures: dict[str, float], text: str) -> None:
+    assert str(BaseWeight(0.25, 1.0, measures)) == f"weight of the base 0.25 ({text})"
