@@ -294,16 +294,10 @@ def _fill_heaviest(postings, idf, ptr, first, last, out_terms, out_weights):  # 
 def _heaviest(weights, most):  # type: ignore[no-untyped-def]
     """Return whether each weight is one of the `most` greatest, of equal ones the earlier, (n,) bool."""
     best = np.empty(most, np.int64)
-    n_best = 0
+    values = np.empty(most, np.float64)
+    count = 0
     for index in range(len(weights)):
-        if n_best == most and weights[index] <= weights[best[most - 1]]:
-            continue
-        place = min(n_best, most - 1)
-        while place > 0 and weights[best[place - 1]] < weights[index]:
-            best[place] = best[place - 1]
-            place -= 1
-        best[place] = index
-        n_best = min(n_best + 1, most)
+        count = _insert(index, weights[index], best, values, count)
     chosen = np.zeros(len(weights), np.bool_)
     for index in best:
         chosen[index] = True
@@ -334,14 +328,13 @@ def _fill_nearest(forward, inverted, most, first, last, out_docs, out_cosines): 
                 sums[other] += weight * doc_weights[posting]
         count = 0
         for index in range(n_touched):
-            count = _insert(touched[index], sums[touched[index]], out_docs[doc], out_cosines[doc], count)
+            count = _insert(touched[index], np.float32(sums[touched[index]]), out_docs[doc], out_cosines[doc], count)
             sums[touched[index]] = 0.0
 
 
 @helper()
 def _insert(doc, value, docs, values, count):  # type: ignore[no-untyped-def]
-    """Insert a document into a list ordered by value, descending, then document; return the length of the list."""
-    value = np.float32(value)
+    """Insert a document, or a term's index, into a list by value, descending, then number; return the list's length."""
     if count == len(docs) and (values[-1] > value or (values[-1] == value and docs[-1] < doc)):
         return count
     index = min(count, len(docs) - 1)
