@@ -245,8 +245,7 @@ def read_log(path: Path) -> tuple[int, float, float]:
 @benchmark(data="MQ2008, logs of simulated users", peer="expectation maximisation, with a prior of 0 and of 10 views")
 def examination(options: Options) -> Iterator[Row]:
     """Mean error of the estimated examination by spread, length and bias of the log, and where no document moved."""
-    from rerank.clicks.estimates import Cells
-    from rerank.clicks.estimates import examination as estimated
+    from rerank.clicks.estimates import Cells, examination as estimated
 
     data = with_relevant(options)
     collection = Collection(data, data, options)

@@ -12,23 +12,16 @@ from rerank.version import __version__
 
 if TYPE_CHECKING:
     from rerank.clicks.estimates import estimate_clicks as estimate_clicks
-    from rerank.clicks.interleaving import experiment_result as experiment_result
-    from rerank.clicks.interleaving import interleave as interleave
-    from rerank.clicks.off_policy import ValueRules as ValueRules
-    from rerank.clicks.off_policy import off_policy_value as off_policy_value
-    from rerank.clicks.reading import read_clicks as read_clicks
-    from rerank.clicks.reading import write_clicks as write_clicks
-    from rerank.clicks.record import Clicks as Clicks
-    from rerank.clicks.record import preference_pairs as preference_pairs
+    from rerank.clicks.interleaving import experiment_result as experiment_result, interleave as interleave
+    from rerank.clicks.off_policy import ValueRules as ValueRules, off_policy_value as off_policy_value
+    from rerank.clicks.reading import read_clicks as read_clicks, write_clicks as write_clicks
+    from rerank.clicks.record import Clicks as Clicks, preference_pairs as preference_pairs
     from rerank.cluster.cluster import Cluster as Cluster
     from rerank.errors import RerankError as RerankError
     from rerank.evaluation.comparison import compare as compare
-    from rerank.evaluation.evaluate import evaluate as evaluate
-    from rerank.evaluation.evaluate import reliability as reliability
-    from rerank.evaluation.significance import agreement as agreement
-    from rerank.evaluation.significance import prediction_powered as prediction_powered
-    from rerank.exchange.models import export_model as export_model
-    from rerank.exchange.models import import_model as import_model
+    from rerank.evaluation.evaluate import evaluate as evaluate, reliability as reliability
+    from rerank.evaluation.significance import agreement as agreement, prediction_powered as prediction_powered
+    from rerank.exchange.models import export_model as export_model, import_model as import_model
     from rerank.experiments.experiment import run_experiment as run_experiment
     from rerank.experiments.study import Study as Study
     from rerank.explanation.card import model_card as model_card
@@ -37,52 +30,48 @@ if TYPE_CHECKING:
     from rerank.features.families.functions import feature as feature
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
-    from rerank.files.data import read_data as read_data
-    from rerank.files.data import write_data as write_data
-    from rerank.files.lists import read_folds as read_folds
-    from rerank.files.lists import read_preferences as read_preferences
+    from rerank.files.data import read_data as read_data, write_data as write_data
+    from rerank.files.lists import read_folds as read_folds, read_preferences as read_preferences
     from rerank.files.topics import read_topics as read_topics
-    from rerank.files.trec import read_qrels as read_qrels
-    from rerank.files.trec import read_run as read_run
-    from rerank.files.trec import read_subtopic_qrels as read_subtopic_qrels
-    from rerank.files.trec import write_qrels as write_qrels
-    from rerank.files.trec import write_run as write_run
-    from rerank.history.history import History as History
-    from rerank.history.history import read_history as read_history
+    from rerank.files.trec import (
+        read_qrels as read_qrels,
+        read_run as read_run,
+        read_subtopic_qrels as read_subtopic_qrels,
+        write_qrels as write_qrels,
+        write_run as write_run,
+    )
+    from rerank.history.history import History as History, read_history as read_history
     from rerank.index.index import Index as Index
     from rerank.index.scorer import Scorer as Scorer
     from rerank.pipeline.applying import Cutoff as Cutoff
     from rerank.pipeline.diversify import diversify as diversify
     from rerank.pipeline.rerank import rerank as rerank
     from rerank.pipeline.texts import rerank_texts as rerank_texts
-    from rerank.rankers.auto import Auto as Auto
-    from rerank.rankers.auto import Ensemble as Ensemble
-    from rerank.rankers.boosted import MART as MART
-    from rerank.rankers.boosted import GBRank as GBRank
-    from rerank.rankers.boosted import LambdaMART as LambdaMART
-    from rerank.rankers.boosted import LogistRank as LogistRank
+    from rerank.rankers.auto import Auto as Auto, Ensemble as Ensemble
+    from rerank.rankers.boosted import (
+        MART as MART,
+        GBRank as GBRank,
+        LambdaMART as LambdaMART,
+        LogistRank as LogistRank,
+    )
     from rerank.rankers.diagnostics import local_optimality as local_optimality
-    from rerank.rankers.fusion import apply_fusion as apply_fusion
-    from rerank.rankers.fusion import learn_fusion as learn_fusion
-    from rerank.rankers.linear import LogisticRegression as LogisticRegression
-    from rerank.rankers.linear import PlackettLuce as PlackettLuce
-    from rerank.rankers.linear import RankSVM as RankSVM
-    from rerank.rankers.nets import LambdaRank as LambdaRank
-    from rerank.rankers.nets import RankNet as RankNet
+    from rerank.rankers.fusion import apply_fusion as apply_fusion, learn_fusion as learn_fusion
+    from rerank.rankers.linear import (
+        LogisticRegression as LogisticRegression,
+        PlackettLuce as PlackettLuce,
+        RankSVM as RankSVM,
+    )
+    from rerank.rankers.nets import LambdaRank as LambdaRank, RankNet as RankNet
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.ranker import read_model as read_model
     from rerank.retrieval.base import Candidates as Candidates
     from rerank.retrieval.fusion import fuse as fuse
     from rerank.retrieval.mixture import combine as combine
     from rerank.retrieval.sources.nearest import nearest_run as nearest_run
-    from rerank.training.clicks import click_labels as click_labels
-    from rerank.training.clicks import estimate_with_features as estimate_with_features
+    from rerank.training.clicks import click_labels as click_labels, estimate_with_features as estimate_with_features
     from rerank.training.train import train as train
     from rerank.training.tuning import Tuning as Tuning
-    from rerank.types import Qrels as Qrels
-    from rerank.types import RankingData as RankingData
-    from rerank.types import Run as Run
-    from rerank.types import Topics as Topics
+    from rerank.types import Qrels as Qrels, RankingData as RankingData, Run as Run, Topics as Topics
     from rerank.types.ranking_data import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
 

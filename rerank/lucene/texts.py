@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from dataclasses import field as dataclass_field
+from dataclasses import dataclass, field as dataclass_field, replace
 from functools import cached_property
 from itertools import chain, pairwise, repeat
 from numbers import Real

@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from dataclasses import field as dataclass_field
+from dataclasses import dataclass, field as dataclass_field, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ClassVar, Self

@@ -18,8 +18,7 @@ from rerank.rankers.imported import ImportedTrees
 from rerank.trees.forest import Forest
 from tests.exchange.conftest import NAMES, _moderate, random_tree
 from tests.exchange.rows import boundary_rows
-from tests.oracles import exchange as walks
-from tests.oracles import trees as oracle
+from tests.oracles import exchange as walks, trees as oracle
 from tests.trees.test_categories import random_sets
 
 OTHERS = [name for name, kind in known_formats().items() if kind.writes and kind.trees and not kind.categories]

@@ -19,8 +19,7 @@ from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.ranker import Ranker
 from tests.exchange.conftest import NAMES, random_model, trained
 from tests.exchange.rows import boundary_rows
-from tests.oracles import engine_parsers as parsers
-from tests.oracles import exchange as walks
+from tests.oracles import engine_parsers as parsers, exchange as walks
 from tests.rankers.conftest import ranking_data
 
 WALKS: dict[str, Callable[[bytes], walks.Model]] = {

@@ -7,8 +7,7 @@ from math import isnan, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.features.extract import matching, normalisations, normalise

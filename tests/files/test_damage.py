@@ -12,8 +12,7 @@ import pytest
 
 from rerank.errors import FileFormatError, RerankError
 from rerank.features.recipe import Recipe
-from rerank.files import corpus as sgml
-from rerank.files import source
+from rerank.files import corpus as sgml, source
 from rerank.files.corpus import read_documents, read_sgml
 from rerank.files.lists import read_folds, read_preferences
 from rerank.files.source import json_object, of_line, read_text

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, RerankError
 from rerank.files.data import read_data, write_data

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, RerankError
 from rerank.files import data as format_module

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.files import rows as row_tables
-from rerank.files import svmlight
+from rerank.files import rows as row_tables, svmlight
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.types import RankingData, pointers
 from rerank.types.ids import id_array

@@ -6,8 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files.source import is_header

@@ -37,8 +37,7 @@ from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels, write_qrels, write_run
 from rerank.history.history import History, read_history
 from rerank.index.index import Index
-from rerank.lucene import arrays as postings
-from rerank.lucene import folder as shards
+from rerank.lucene import arrays as postings, folder as shards
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.documents import CorpusFiles, write_documents
 from rerank.lucene.search import Searcher

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import given as arguments
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given as arguments, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.history.history import History, read_history

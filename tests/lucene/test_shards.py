@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from rerank.errors import IndexFolderError, InvalidInputError
-from rerank.lucene import folder as shards
-from rerank.lucene import search
+from rerank.lucene import folder as shards, search
 from rerank.lucene.arrays import open_forward
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.folder import check_index_folder, commit_hash, index_folders, shard_names, shard_of

@@ -7,14 +7,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from rerank.features import match
-from rerank.features.families import feedback
-from rerank.features.families import passages as windows
-from rerank.features.families import proximity as positions
+from rerank.features.families import feedback, passages as windows, proximity as positions
 from rerank.objectives import lambdarank
-from rerank.runtime import numerics as elementary
-from rerank.runtime import numerics as lanes
-from rerank.trees import bins as binned
-from rerank.trees import leafwise
+from rerank.runtime import numerics as elementary, numerics as lanes
+from rerank.trees import bins as binned, leafwise
 from rerank.vectors import svd
 
 

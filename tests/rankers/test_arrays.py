@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rerank.errors import InvalidInputError, ModelMismatchError

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.rankers.boosted import LambdaMART

@@ -11,8 +11,7 @@ from rerank.rankers.ranker import read_model
 from rerank.rankers.standardize import Standardizer
 from rerank.rankers.training import TrainingSet
 from rerank.types import RankingData
-from tests.oracles import lambdas as lambda_oracle
-from tests.oracles import nets as oracle
+from tests.oracles import lambdas as lambda_oracle, nets as oracle
 from tests.oracles.objectives import ranknet as ranknet_cost
 from tests.rankers.conftest import ranking_data
 from tests.rankers.test_lambdamart import ndcg

@@ -8,8 +8,7 @@ import runpy
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rerank.rankers.parameters import declared_parameters, read_value
 from rerank.rankers.ranker import known_rankers, ranker_class

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate

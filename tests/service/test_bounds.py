@@ -13,9 +13,7 @@ from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as examples
-from hypothesis import strategies as st
+from hypothesis import given, settings as examples, strategies as st
 
 import rerank
 from rerank.service.bodies import Rerank, RerankJob, Search, SearchJob

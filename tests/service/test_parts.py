@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings as examples
-from hypothesis import strategies as st
+from hypothesis import given, settings as examples, strategies as st
 
 from rerank.index.passages import Matcher, excerpt, stored_fields
 from rerank.service.bodies import json_bytes

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.training.folds import assign_folds, given_folds, logged_groups

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.runtime.codec import SchemaError, plain, restored
@@ -25,8 +24,7 @@ from rerank.trees.structures import (
     category_mask,
     check_codes,
 )
-from tests.oracles import contributions as shapley
-from tests.oracles import trees as oracle
+from tests.oracles import contributions as shapley, trees as oracle
 from tests.trees.test_score import random_tree
 
 SPLIT = np.array([False, True, True, False])

@@ -5,8 +5,7 @@ import json
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rerank.runtime.codec import plain, restored
 from rerank.trees import score

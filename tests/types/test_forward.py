@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rerank.types.forward import ForwardIndex, document_slots
 from rerank.types.ids import id_array

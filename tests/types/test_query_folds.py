@@ -3,8 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rerank.types import RankingData
 from rerank.types.ranking_data import folds_of_groups, groups_of_queries, numbered_groups

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.types import Qrels, RankingData, Run, Topics, ideal_of_rows, pointers, query_rows

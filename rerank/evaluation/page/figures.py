@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from math import ceil, floor, log10
-from xml.etree.ElementTree import Element as Element
-from xml.etree.ElementTree import tostring
+from xml.etree.ElementTree import Element as Element, tostring
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # characters that HTML does not allow
 
