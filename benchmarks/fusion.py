@@ -1,4 +1,4 @@
-"""Fusion of runs, pipelines of other frameworks, and two stages."""
+"""Fusion of runs, and pipelines of other frameworks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 
 import rerank
 from benchmarks.data import SMALL, documents_of, judged, opened, some_queries
-from benchmarks.measuring import MEASURE, folds, mean_of_run, timed, values_of_run
+from benchmarks.measuring import MEASURE, folds, mean_of_run, values_of_run
 from benchmarks.registry import Options, Row, benchmark
 
 STEPS, DEPTH = 10, 100  # of the grid of weights; documents of each source
@@ -257,34 +256,3 @@ def _haystack(folder: Path, used: Sequence[str]) -> dict[str, Answer]:
 
 def _ids(output: dict[str, Any]) -> list[str]:
     return [each.id for each in output["documents"][:10]]
-
-
-@benchmark(data="nfcorpus, test queries, about 2,000 candidates each", peer="one stage")
-def stages(options: Options) -> Iterator[Row]:
-    """nDCG@10 and milliseconds a query of two stages: 40 small trees on 14 features before the full model."""
-    union, (topics, qrels) = "bm25:10000,rm3:10000,lsi:1000", judged(options, "nfcorpus", "test")
-    with opened(options, "nfcorpus") as index:
-        index.learn_vectors()
-        first, second = _two_models(index, *judged(options, "nfcorpus", "train"))
-        candidates = index.search(topics, candidates=union)
-        for depth in (None, 100, 300, 1000):
-            stage = {} if depth is None else {"first": first, "first_k": 100_000}
-            job = partial(rerank.rerank, index, second, topics, candidates, k=depth or 100_000, **stage)
-            seconds = float(np.median([timed(job) for _ in range(options.n_repeats(3))]))
-            row = {"second stage": str(depth or "all"), "candidates": candidates.n_rows / len(candidates)}
-            yield {**row, MEASURE: mean_of_run(qrels, job()), "ms a query": 1e3 * seconds / len(topics)}
-
-
-def _two_models(
-    index: rerank.Index, topics: dict[str, str], qrels: rerank.Qrels
-) -> tuple[rerank.MART, rerank.LambdaMART]:
-    """Return the cheap and the full model, trained on the first 100 documents of each source."""
-    cheap = rerank.Recipe(families=("letor", "run", "lsi"), fields=("contents",))
-    run = index.search(topics, candidates="bm25:100,rm3:100,lsi:100")
-    data, held_out = index.features(run, topics, qrels), np.arange(len(run)) % 10 == 0
-    train, stop = data.select(np.flatnonzero(~held_out)), data.select(np.flatnonzero(held_out))
-    full = rerank.LambdaMART(
-        n_estimators=300, learning_rate=0.05, num_leaves=15, colsample_bytree=0.3, early_stopping_rounds=50
-    )
-    first = rerank.MART(n_estimators=40, num_leaves=8, metric="R@100")
-    return first.fit(index.features(run, topics, qrels, recipe=cheap)), full.fit(train, eval_set=stop)

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from rerank.index.scorer import Scorer as Scorer
     from rerank.pipeline.applying import Cutoff as Cutoff
     from rerank.pipeline.diversify import diversify as diversify
-    from rerank.pipeline.rerank import rerank as rerank
-    from rerank.pipeline.texts import rerank_texts as rerank_texts
+    from rerank.pipeline.rerank import rerank as rerank, rerank_texts as rerank_texts
     from rerank.rankers.auto import Auto as Auto, Ensemble as Ensemble
     from rerank.rankers.boosted import (
         MART as MART,
@@ -143,7 +142,7 @@ _HOMES = {
     "read_topics": "rerank.files.topics",
     "reliability": "rerank.evaluation.evaluate",
     "rerank": "rerank.pipeline.rerank",
-    "rerank_texts": "rerank.pipeline.texts",
+    "rerank_texts": "rerank.pipeline.rerank",
     "run_experiment": "rerank.experiments.experiment",
     "train": "rerank.training.train",
     "write_clicks": "rerank.clicks.reading",

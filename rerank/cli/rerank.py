@@ -51,11 +51,6 @@ log = logging.getLogger("rerank")
     text="Texts to rerank, in INDEX or not: one JSON object per line with qid, id, and text or fields of INDEX. Their "
     "first scores are those of --run, otherwise of BM25.",
 )
-@path_option(
-    "--first",
-    metavar="MODEL",
-    text="First-stage model: of 10,000 candidates, it selects the k documents that MODEL reranks.",
-)
 @click.option(
     "--diversify",
     "method",
@@ -86,7 +81,6 @@ def command(
     functions: tuple[Path, ...],
     output: Path,
     texts: Path | None,
-    first: Path | None,
     method: str | None,
     min_score: float | None,
     abstain: float | None,
@@ -101,27 +95,26 @@ def command(
     """
     from rerank.files.lists import read_texts
     from rerank.pipeline.diversify import parse_method
-    from rerank.pipeline.texts import rerank_topics
+    from rerank.pipeline.rerank import rerank_topics
 
     read_if(parse_method, method)
     if texts is not None:
-        refuse_beside("--texts", ("first", "cluster", "method"))
+        refuse_beside("--texts", ("cluster", "method"))
     ranker = read_ranker(model)
     queries = rerank.read_topics(topics)
     base_run = read_base_run(base)
     file = candidates_file(run_files)
     least = rerank.Cutoff.of(min_score, abstain)
     run = read_if(rerank.read_run, file)
-    files = files_of_model(model, file, base, base_run) | {"first stage": first}
+    files = files_of_model(model, file, base, base_run)
     with opened_for_model(index, run_files, other_index, cluster) as opened:
         if texts is None and run is not None and file is not None:
             check_queries(run, file, queries, topics)
             check_documents(run, file, opened)
         with errors_with_files({**files, "scores": file or "--run"}):
             if texts is None:
-                stage = read_if(rerank.read_model, first)
                 apply = rerank.rerank if cluster is None else opened.cluster.rerank  # type: ignore[attr-defined]
-                result = apply(opened, ranker, queries, run, k=k, base=base_run, first=stage, cutoff=least)
+                result = apply(opened, ranker, queries, run, k=k, base=base_run, cutoff=least)
             else:
                 read = read_texts(texts, queries, opened.forward.fields)
                 result = rerank_topics(opened, ranker, queries, read, run, k=k, base=base_run, cutoff=least)

@@ -40,7 +40,6 @@ from rerank.index.index import Index
 from rerank.lucene.jvm import anserini_version
 from rerank.pipeline.applying import applied_model
 from rerank.pipeline.rerank import rerank
-from rerank.rankers.ranker import fitted_model
 from rerank.retrieval.base import Candidates
 from rerank.retrieval.union import UnionRun, run_of_part
 from rerank.runtime.threads import at_most_threads
@@ -175,8 +174,6 @@ class ClusterIndex(Index):
         model = applied_model(model, self, union=run is None)
         topics = topics_of(topics)
         candidates = None if run is None else run_of(run)
-        if options.get("first") is not None:
-            options["first"] = fitted_model(options["first"])
         if candidates is not None:
             check_topics(candidates, topics)
         tables = {"topics": topics, "run": candidates, "base": None if base is None else run_of(base)}

@@ -1,22 +1,29 @@
-"""Reranking: retrieve candidates, or take a run; compute features, score, reorder.
-
-In two stages: a cheap model of a first stage scores many candidates, and the model reorders the best of these.
-"""
+"""Reranking: retrieve candidates, or take a run or texts; compute features, score, reorder."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
-from rerank.index.bound import runs_beside
+from rerank.errors import InvalidInputError, shown
+from rerank.files.lists import RunLike, TextsFile, TopicsLike, run_of, topics_of
+from rerank.index.bound import BoundIndex, runs_beside
 from rerank.index.index import Index, opened
+from rerank.index.texts import (
+    QueryTexts,
+    TextOptions,
+    listed,
+    position_ids,
+    text_features,
+    texts_of_queries,
+    texts_of_rows,
+)
 from rerank.metrics.base import ranks
 from rerank.pipeline.applying import (
     Cutoff,
@@ -30,55 +37,14 @@ from rerank.pipeline.applying import (
     texts_of_documents,
     with_last_stage,
 )
-from rerank.rankers.ranker import Ranker, fitted_model
+from rerank.rankers.ranker import Ranker
 from rerank.retrieval.base import DEPTH, run_names
 from rerank.retrieval.union import UnionRun
-from rerank.types import Floats, RankingData, Run, Topics, query_rows
+from rerank.types import RankingData, Run, Topics
+from rerank.types.ids import position_order
+from rerank.types.retriever import Retriever
 
-FIRST_STAGE_DEPTH = 10_000  # candidates of a query that a first stage scores, where their number is not given
-SomeRun = TypeVar("SomeRun", bound=Run)
 _log = logging.getLogger("rerank")
-
-
-def depth_of_candidates(first: object, first_k: int | None, k: int) -> int:
-    """Return the number of candidates per query: with a first stage those that its model scores, otherwise k.
-
-    first, first_k, k  as for `rerank`
-    """
-    if first is None:
-        if first_k is not None:
-            raise InvalidInputError("first_k: expected a model of the first stage, got none. Give it (first=).")
-        return k
-    depth = max(FIRST_STAGE_DEPTH, k) if first_k is None else first_k
-    if depth < k:
-        raise InvalidInputError(
-            f"first_k: expected at least k, the {k} documents of the second stage, got {depth}. Raise it."
-        )
-    return depth
-
-
-def first_stage(candidates: SomeRun, data: RankingData, predicted: Floats, k: int) -> tuple[SomeRun, Run]:
-    """Return the k candidates of each query that the model of a first stage scores highest, and a run of all.
-
-    The k candidates keep the scores and order of their retriever, which features of the second stage depend on, as in
-    training. In the run of all, the others follow: by the model's score, then those without one in their order.
-
-    data       the first candidates of each query, with features
-    predicted  scores of the model of the first stage, of the rows of data
-    """
-    query = query_rows(candidates.query_ptr)
-    row = np.arange(candidates.n_rows)
-    position = ranks(candidates.query_ptr)
-    in_data = np.flatnonzero(position < np.diff(data.query_ptr).max(initial=0))  # data has them in another order
-    scores = np.full(len(row), -np.inf)
-    by_document = np.lexsort((data.doc_ids, query_rows(data.query_ptr)))
-    scores[in_data[np.lexsort((candidates.doc_ids[in_data], query[in_data]))]] = predicted[by_document]
-    rank = np.empty(len(row), np.int64)
-    rank[np.lexsort((row, -scores, query))] = position
-    best = rank < k
-    order = np.lexsort((np.where(best, row, len(row) + rank), query))
-    run = Run(candidates.query_ids, candidates.query_ptr, candidates.doc_ids[order], candidates.scores)
-    return candidates.of_rows(np.flatnonzero(best)), run
 
 
 def rerank(
@@ -89,8 +55,6 @@ def rerank(
     *,
     k: int | None = None,
     base: RunLike | None = None,
-    first: Ranker | str | Path | None = None,
-    first_k: int | None = None,
     cutoff: Cutoff | None = None,
 ) -> Run:
     """Retrieve candidates of each topic, and reorder the top k with a model.
@@ -101,9 +65,6 @@ def rerank(
 
     If the model has a last stage, the scorer of the index scores its first documents, see `Index`. With a cutoff it
     does not, since the probabilities are those of the model alone.
-
-    With two stages, a cheap model, `first`, selects the k documents that are reranked among `first_k` candidates. The
-    documents that it did not select follow.
 
     Parameters
     ----------
@@ -121,10 +82,6 @@ def rerank(
         `run` below k follow in their order. If there are several sources, all documents are reranked.
     base : Run, mapping, DataFrame, path or None
         Run that the model was warm-started from, if it was.
-    first : Ranker, path or None
-        Model of the first stage, or its file; None for a single stage.
-    first_k : int or None
-        Number of candidates per query that the first stage scores; None for 10,000, or k if that is larger.
     cutoff : Cutoff or None
         Minimum probabilities of a document and of a list. The scores are then probabilities of relevance, and documents
         below the top k are left out. None for all documents, with the model's scores.
@@ -146,29 +103,18 @@ def rerank(
     topics = topics_of(topics)
     base = None if base is None else run_of(base)
     with opened(index) as searched:
-        model = applied_model(model, searched, union=run is None and first is None)
+        model = applied_model(model, searched, union=run is None)
         check_cutoff(cutoff, model)
-        given_k = k
-        k = depth_of(model, k)
-        depth = depth_of_candidates(first, first_k, k)
-        first_model = None if first is None else fitted_model(first)
-        candidates = reranked = find_candidates(searched, model, topics, run, depth, base)
-        if given_k is not None and run is None and first_model is None and isinstance(candidates, UnionRun):
-            _log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", given_k)
-        if first_model is not None:
-            try:
-                index_for(searched, first_model)
-                check_candidates(first_model, candidates.retriever, runs_beside(candidates, searched), base)
-                data = candidate_features(searched, first_model, topics, candidates, depth)
-                reranked, candidates = first_stage(candidates, data, first_model.predict(data, base=base), k)
-            except (InvalidInputError, ModelMismatchError) as error:
-                raise type(error)(f"first stage: {error}") from error
-        data = candidate_features(searched, model, topics, reranked, k)
+        depth = depth_of(model, k)
+        candidates = find_candidates(searched, model, topics, run, depth, base)
+        if k is not None and run is None and isinstance(candidates, UnionRun):
+            _log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", k)
+        data = candidate_features(searched, model, topics, candidates, depth)
         head = ranked(model, data, cutoff, base)
         if cutoff is not None:
             return head
         head = with_last_stage(searched, model, head, topics, partial(texts_of_documents, searched, head))
-    return with_tail(head, candidates, k)
+    return with_tail(head, candidates, depth)
 
 
 def depth_of(model: Ranker, k: int | None) -> int:
@@ -235,3 +181,140 @@ def with_tail(head: Run, candidates: Run, k: int) -> Run:
     lowest = np.repeat(head.scores[head.query_ptr[1:] - 1], sizes)
     scores[tail] = (lowest + k - 1 - rank)[tail]  # by 1 less for each document
     return replace(head, query_ptr=candidates.query_ptr, doc_ids=doc_ids, scores=scores)
+
+
+class RankedText(NamedTuple):
+    """A text and its score.
+
+    Attributes
+    ----------
+    document : int or str
+        Number of the text in the list that was given, from 0; its key where a mapping was given.
+    score : float
+        The model's score.
+
+    """
+
+    document: int | str
+    score: float
+
+
+def rerank_texts(
+    index: BoundIndex,
+    model: Ranker | str | Path,
+    query: str,
+    documents: Any,
+    k: int | None = None,
+    *,
+    scores: Any = None,
+    field: str | None = None,
+    cutoff: Cutoff | None = None,
+) -> list[RankedText]:
+    """Rank texts, which need not be in the index, with a model.
+
+    Parameters
+    ----------
+    index : Index
+        The index whose statistics and analysis the features use.
+    model : Ranker or path
+        A model trained on features of this index, or its file; or "unsupervised".
+    query : str
+        The query.
+    documents : as for `Index.text_features`
+        The texts.
+    k : int, optional
+        Number of texts to return; all by default.
+    scores, field : as for `Index.text_features`
+        First-stage scores and the field of a str; without scores, BM25 has the k1, b and field of the model's
+        training.
+    cutoff : Cutoff, optional
+        Least probabilities of a text and of the list, of a calibrated model; scores are then probabilities.
+
+    Returns
+    -------
+    list of RankedText
+        Pairs `(document, score)` in descending order of the score, equal scores in the order of the documents.
+        `document` is the number in the list, from 0, or the key of the mapping.
+
+    Raises
+    ------
+    ModelMismatchError
+        If model and index do not belong together.
+    InvalidInputError
+        As `Index.text_features` does; or if k is not a number from 1.
+
+    """
+    if k is not None and not (isinstance(k, int | np.integer) and k >= 1):
+        raise InvalidInputError(f"k: expected a number of texts from 1, got {shown(k)}. Leave it out for all.")
+    if not isinstance(query, str):
+        raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
+    documents = listed(documents)
+    run = run_of_texts(index, model, texts_of_queries(query, documents, scores), field, cutoff=cutoff)
+    return texts_of_run(run, documents, k)
+
+
+def run_of_texts(
+    index: BoundIndex,
+    model: Ranker | str | Path,
+    query_texts: QueryTexts,
+    plain_field: str | None = None,
+    base: Run | None = None,
+    cutoff: Cutoff | None = None,
+) -> Run:
+    """Return the texts of each query in the model's order, as a run.
+
+    plain_field  field of a text that is given as a str
+    base         run of the base ranker, in place of the first-stage scores
+    """
+    model = applied_model(model, index, union=False)
+    check_cutoff(cutoff, model)
+    recipe = model_recipe(model)
+    index = index_for(index, model)
+    trained = model_candidates(model)
+    retriever = Retriever.bm25(trained.k1, trained.b, trained.field)
+    check_candidates(
+        model, retriever if query_texts.run is None else query_texts.run.retriever, index.runs, base, "scores"
+    )
+    options = TextOptions(plain_field, recipe, retriever, model.features_read())
+    run = ranked(model, text_features(index, query_texts, options), cutoff, base, texts=True)
+    if cutoff is not None:
+        return run
+    return with_last_stage(
+        index, model, run, query_texts.topics, partial(texts_of_rows, index, query_texts, options, run)
+    )
+
+
+def rerank_topics(
+    index: BoundIndex,
+    model: Ranker | str | Path,
+    topics: Topics,
+    texts: TextsFile,
+    scores: Run | None = None,
+    *,
+    k: int | None = None,
+    base: Run | None = None,
+    cutoff: Cutoff | None = None,
+) -> Run:
+    """Return the best k texts of each topic in the model's order, as a run.
+
+    Topics without texts are left out, and logged.
+    """
+    without = [query_id for query_id in topics if query_id not in texts.documents]
+    if without:
+        _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
+    some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
+    query_texts = replace(texts_of_queries(some, texts.documents, scores), locations=texts.locations)
+    return run_of_texts(index, model, query_texts, base=base, cutoff=cutoff).head(k or DEPTH)
+
+
+def texts_of_run(run: Run, documents: Any, k: int | None) -> list[RankedText]:
+    """Return the first k texts of a run of one query in `position_order`, each by its number in the list or its key."""
+    keys = list(documents) if isinstance(documents, Mapping) else range(len(documents))
+    doc_ids = map(str, keys) if isinstance(documents, Mapping) else position_ids(len(documents))
+    position_of = {doc_id: position for position, doc_id in enumerate(doc_ids)}
+    positions = np.array([position_of[doc_id] for doc_id in run.doc_ids.tolist()], np.int64)
+    order = position_order(positions, run.scores)[:k]
+    return [
+        RankedText(keys[position], score)
+        for position, score in zip(positions[order].tolist(), run.scores[order].tolist(), strict=True)
+    ]

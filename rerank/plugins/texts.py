@@ -11,8 +11,7 @@ from rerank.index.index import Index
 from rerank.index.passages import stored_fields, stored_texts
 from rerank.lucene.documents import is_text
 from rerank.pipeline.applying import Cutoff, applied_model, model_recipe
-from rerank.pipeline.rerank import rerank
-from rerank.pipeline.texts import rerank_texts
+from rerank.pipeline.rerank import rerank, rerank_texts
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Run

@@ -57,9 +57,9 @@ CASES = {
         "export model.json --to solr -o bad/out --feature-set bad/out",
         r"--feature-set: expected another file than that of path, got bad/out for both",
     ),
-    "first stage with texts": (
-        "rerank index model.json topics.tsv -o bad/out --texts texts.jsonl --first model.json",
-        r"--first: expected it without --texts, with which it has no effect",
+    "diversity of texts": (
+        "rerank index model.json topics.tsv -o bad/out --texts texts.jsonl --diversify mmr(0.7)",
+        r"--diversify: expected it without --texts, with which it has no effect",
     ),
     "missing qrels": ("evaluate none.txt bm25.run", r"none\.txt: expected a qrels file, got nothing"),
     "missing data": ("train none.npz -o out", r"none\.npz: expected .*got nothing there. Check the path"),

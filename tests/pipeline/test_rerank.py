@@ -36,7 +36,6 @@ def test_model_that_is_not_fitted_is_refused_in_one_line(
     new = rerank.LambdaMART()
     for use in (
         lambda: rerank.rerank(index, new, collection.topics),
-        lambda: rerank.rerank(index, model, collection.topics, first=new),
         lambda: rerank.explain(index, new, collection.topics, "query", ("a", "b")),
         lambda: TextReranker(index, new),
     ):
