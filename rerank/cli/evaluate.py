@@ -25,7 +25,7 @@ from rerank.errors import InvalidInputError
 if TYPE_CHECKING:
     from rerank.clicks.interleaving import AssignmentResult, InterleavingResult
     from rerank.clicks.off_policy import OffPolicyValue
-    from rerank.evaluation.comparison import QueryDetail
+    from rerank.evaluation.report import QueryDetail
 
 
 log = logging.getLogger("rerank")
@@ -187,22 +187,20 @@ def _page(
     corpus: Path | None,
 ) -> str:
     """Return the page of a comparison."""
-    from rerank.evaluation.comparison import query_details
-    from rerank.evaluation.page.build import html_page
+    from rerank.evaluation.report import query_details, report
 
+    details = query_details(comparison, CHANGES, judgements, runs)
     queries = {} if topics is None else rerank.read_topics(topics)
-    details = query_details(comparison, CHANGES, judgements, runs, queries) if comparison.systems else []
-    return html_page(title, comparison, details, _document_texts(corpus, details), queries)
+    return report(title, comparison, details, _document_texts(corpus, details), queries)
 
 
 def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[str, str]:
     """Return the texts of the documents in the details, with their fields joined; one pass over the corpus."""
     if corpus is None or not details:
         return {}
-    from rerank.evaluation.comparison import moved_documents
     from rerank.files.corpus import data_set_name
 
-    doc_ids = moved_documents(details)
+    doc_ids = {move.doc_id for detail in details for move in detail.moves}
     texts = {}
     only = None if data_set_name(corpus) is None else "contents"  # the data set's own choice of text
     for document in rerank.read_documents(corpus):

@@ -68,7 +68,7 @@ def command(
     calibration. DATA, feature files as for `rerank train`, are described, too, and the model is measured on them: give
     queries that it has not seen.
     """
-    from rerank.evaluation.page.account import write_account
+    from rerank.evaluation.page import write_account
     from rerank.index.bound import is_index
     from rerank.runtime.output import check_outputs
 

@@ -6,7 +6,7 @@ The text is a table for the terminal, TSV, JSON or LaTeX (with booktabs).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -27,9 +27,8 @@ from rerank.evaluation.significance import (
 from rerank.files.lists import JudgementsLike, RunLike
 from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measures
-from rerank.runtime.arithmetic import log2_of
 from rerank.runtime.codec import finite
-from rerank.types import Floats, Ints, Qrels, Run
+from rerank.types import Floats, Ints
 from rerank.types.frames import new_frame
 from rerank.types.ids import Ids
 from rerank.types.query_table import Shown, counted, text_table
@@ -50,16 +49,6 @@ class QueryChange:
     def difference(self) -> float:
         """After minus before."""
         return self.after - self.before
-
-
-@dataclass(frozen=True)
-class Move:
-    """Rank (from 1) of a document before and after, None if it is not retrieved; its label, None if unjudged."""
-
-    doc_id: str
-    label: int | None
-    before: int | None
-    after: int | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,13 +172,6 @@ class Comparison(Shown):
         changes = [QueryChange(*row) for row in zip(query_ids.tolist(), before, after, strict=True)]
         return sorted(changes, key=lambda change: (-change.difference, change.query_id))
 
-    def extremes(self, run: str, measure: str, n: int) -> tuple[list[QueryChange], list[QueryChange]]:
-        """Return the n queries that gained most and the n that lost most, at most, the largest change first."""
-        changes = self.changes(run, measure)
-        gained = [change for change in changes if change.difference > 0]
-        lost = [change for change in changes if change.difference < 0]
-        return gained[:n], sorted(lost, key=lambda change: (change.difference, change.query_id))[:n]
-
     def check_shared(self, run: str) -> None:
         """Refuse a run that shares fewer than two queries with the baseline."""
         if (n_shared := self.n_shared(run)) < 2:
@@ -285,84 +267,8 @@ def compare_results(
     return comparison
 
 
-def moves(qrels: Qrels, before: Run, after: Run, query_id: str, n: int = 10) -> list[Move]:
-    """Return the n most important changes of rank between two runs of a judged query.
-
-    Relevant documents come first. Both groups are ordered by the change of the discount 1 / log2(1 + rank), which is 0
-    for a document that is not retrieved. Documents with the same rank in both runs are left out.
-    """
-    labels = qrels[query_id]
-    old = _ranks(before, query_id)
-    new = _ranks(after, query_id)
-    moves_of_query = [Move(doc, labels.get(doc), old.get(doc), new.get(doc)) for doc in {**old, **new}]
-    changed = [move for move in moves_of_query if move.before != move.after]
-
-    def importance(move: Move) -> tuple[bool, float, str]:
-        return (move.label or 0) <= 0, -abs(_discount(move.after) - _discount(move.before)), move.doc_id
-
-    return sorted(changed, key=importance)[:n]
-
-
-def _discount(rank: int | None) -> float:
-    return 0.0 if rank is None else float(1.0 / log2_of(1.0 + rank))
-
-
-def _ranks(run: Run, query_id: str) -> dict[str, int]:
-    """Return the rank of each document of a query, in trec_eval's order."""
-    of_query = run.select(run.query_numbers([query_id]))
-    ordered = of_query.take(of_query.trec_order())
-    return {doc_id: rank for rank, doc_id in enumerate(ordered.doc_ids.tolist(), start=1)}
-
-
-MOVES = 6  # documents shown for each query
-
-
-@dataclass(frozen=True)
-class QueryDetail:
-    """A query that gained or lost in a run, compared with the baseline.
-
-    text   text of the topic, None without topics
-    moves  the most important changes of rank
-    """
-
-    run: str
-    measure: str
-    change: QueryChange
-    text: str | None
-    moves: Sequence[Move]
-
-
-def query_details(
-    comparison: Comparison,
-    n: int,
-    qrels: Qrels | Mapping[str, Mapping[str, int]],
-    runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]],
-    topics: Mapping[str, str] | None = None,
-) -> list[QueryDetail]:
-    """Return, for each run, the n queries that gained most and the n that lost most under the first measure.
-
-    runs    the compared runs, by the same names
-    topics  texts by query id
-    """
-    measure = comparison.measures[0]
-    qrels = Qrels.of(qrels)
-    topics = topics or {}
-    baseline = Run.of(runs[comparison.baseline])
-    details = []
-    for name in comparison.systems:
-        run, (gained, lost) = Run.of(runs[name]), comparison.extremes(name, measure, n)
-        for change in [*gained, *lost]:
-            documents = moves(qrels, baseline, run, change.query_id, MOVES)
-            details.append(QueryDetail(name, measure, change, topics.get(change.query_id), documents))
-    return details
-
-
-def moved_documents(details: Sequence[QueryDetail]) -> set[str]:
-    """Return the ids of all documents in the details."""
-    return {move.doc_id for detail in details for move in detail.moves}
-
-
 MARKS = ((0.01, "**"), (0.05, "*"))  # marks for corrected p-values below the bounds
+MARKED = "* and **: corrected p below 0.05 and 0.01"
 FORMATS = ("table", "tsv", "json", "latex")
 TABLES = {"table": "simple", "latex": "latex_booktabs"}  # forms of tabulate
 
@@ -449,36 +355,35 @@ def p_text(p_value: float) -> str:
     return "<0.0001" if p_value < 1e-4 else f"{p_value:.4f}"
 
 
-def rank_text(move: Move) -> str:
-    """Return e.g. `34 → 1`, with – if the document is not retrieved."""
-    return f"{move.before or '–'} → {move.after or '–'}"
-
-
 DIFFERENCE_HEADER = ["run", "measure", "difference", "95 % interval", "d", "p", "W/T/L"]
 
 
 def _comparison_text(comparison: Comparison, form: str) -> str:
-    rows = [
-        [name, *(_mean(comparison, name, measure, form) for measure in comparison.measures)]
-        for name in comparison.results
-    ]
+    rows = mean_rows(comparison, marked=form == "latex")
     parts = [text_table(rows, ["run", *comparison.measures], form=TABLES[form])]
     if comparison.pairs:
         cells = [difference_cells(comparison, *pair) for pair in comparison.pairs]
         parts.append(text_table(cells, DIFFERENCE_HEADER, form=TABLES[form]))
     lines = notes(comparison)
     if form == "latex":
-        marks = ["* and **: corrected p below 0.05 and 0.01"] if comparison.pairs else []
-        lines = [f"% {line}" for line in (*marks, *lines)]
+        lines = [f"% {line}" for line in (*([MARKED] if comparison.pairs else []), *lines)]
     return "\n\n".join([*parts, *lines])
 
 
-def _mean(comparison: Comparison, run: str, measure: str, form: str) -> str:
-    """Return a mean; in LaTeX with a mark if it differs from the baseline's with a small corrected p-value."""
-    text = figure(comparison.results[run][measure])
-    if form != "latex" or (run, measure) not in comparison.pairs:
-        return text
-    return text + next((mark for bound, mark in MARKS if comparison.p_values[run][measure] < bound), "")
+def mean_rows(comparison: Comparison, marked: bool) -> list[list[str]]:
+    """Return each run with its means.
+
+    marked  whether a mean has a mark if it differs from the baseline's with a small corrected p-value
+    """
+    rows = []
+    for run, result in comparison.results.items():
+        means = [figure(result[measure]) for measure in comparison.measures]
+        for number, measure in enumerate(comparison.measures):
+            if marked and (run, measure) in comparison.pairs:
+                p_value = comparison.p_values[run][measure]
+                means[number] += next((mark for bound, mark in MARKS if p_value < bound), "")
+        rows.append([run, *means])
+    return rows
 
 
 def _per_query_table(name: str, result: EvaluationResult, form: str) -> str:
@@ -487,12 +392,6 @@ def _per_query_table(name: str, result: EvaluationResult, form: str) -> str:
         for number, query_id in enumerate(result.query_ids.tolist())
     ]
     return text_table(rows, [name, *result.measures], form=TABLES[form])
-
-
-def excerpt(documents: Mapping[str, str], doc_id: str, most: int) -> str:
-    """Return the beginning of a document, of at most `most` characters on one line; empty for an unknown one."""
-    text = " ".join(documents.get(doc_id, "").split())
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _tsv(comparison: Comparison, per_query: bool) -> str:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.evaluation.comparison import figure
-from rerank.evaluation.page.account import Account, Section, write_account
-from rerank.evaluation.page.figures import Axis, Element, Series, captioned, line_chart, ticks
+from rerank.evaluation.page import Account, Axis, Element, Section, Series, line_chart, ticks, write_account
 from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.runtime.output import whole_file
 
@@ -43,7 +42,7 @@ class Curve(Account):
         values = [value for line in series for _, value in line.points]
         y = Axis(self.measure, ticks(min(values), max(values)))
         description = "; ".join(f"{one.name} {figure(one.points[-1][1])}" for one in series)
-        return captioned(line_chart("curve", self.title, description, series, x, y), f"{self.title}.", series)
+        return line_chart("curve", self.title, description, series, x, y)
 
     def write(self, folder: Path, name: str) -> None:
         """Write the rows, and the page."""

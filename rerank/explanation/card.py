@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.evaluation.page.account import Account, Section
-from rerank.evaluation.page.figures import Axis, Element, Series, captioned, line_chart, table, ticks
+from rerank.evaluation.page import Account, Axis, Element, Section, Series, line_chart, ticks
 from rerank.experiments.study import versions
 from rerank.explanation.explain import base_in_words
 from rerank.features.recipe import directions
@@ -252,10 +251,6 @@ def reliability_figure(reliability: Reliability) -> Element:
     points = list(zip(reliability.predicted.tolist(), reliability.observed.tolist(), strict=True))
     scale = ticks(0.0, max(map(max, points)))
     series = [Series("observed", points, 0), Series("as promised", [(0.0, 0.0), (scale[-1], scale[-1])], 1)]
-    title = "Observed share of relevant documents by promised probability"
+    title = "Observed share of relevant documents by promised probability, of queries not learned from"
     text = f"Brier score {reliability.brier:.4f}, expected calibration error {reliability.error:.4f}"
-    chart = line_chart("reliability", title, text, series, Axis("promised probability", scale), Axis("relevant", scale))
-    caption = f"{title}, in bins of equal mass, of queries that were not learned from. {text}."
-    counts = reliability.counts.tolist()
-    rows = [[f"{low:.4f}", f"{share:.4f}", f"{count}"] for (low, share), count in zip(points, counts, strict=True)]
-    return captioned(chart, caption, series, table(["promised", "observed", "documents"], rows))
+    return line_chart("reliability", title, text, series, Axis("promised probability", scale), Axis("relevant", scale))

@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, suggestion
-from rerank.evaluation.page.account import Account, Section
-from rerank.evaluation.page.figures import Axis, Series, element, line_chart, ticks
+from rerank.evaluation.page import Account, Axis, Section, Series, line_chart, ticks
 from rerank.explanation.explain import feature_meanings
 from rerank.features.recipe import Recipe
 from rerank.files.lists import data_of
@@ -104,7 +103,7 @@ class Dependence(Account):
         y = Axis("score, less its mean", ticks(min(heights), max(heights)))
         described = ", ".join(f"{point.value:.4g}: {point.score:+.4f}" for point in known)
         chart = line_chart("dependence", self.title, described, series, x, y)
-        return [Section("Values", (), rows, header, 0, [element("figure", chart)])]
+        return [Section("Values", (), rows, header, 0, [chart])]
 
 
 def dependence(model: Ranker | str | Path, data: RankingData | str | Path, feature: str) -> Dependence:

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.evaluation.page.account import Account, Section
-from rerank.evaluation.page.figures import Element, element, row_chart
+from rerank.evaluation.page import Account, Section
 from rerank.features.extract import normalisations
 from rerank.features.recipe import Recipe, column_groups
 from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
@@ -29,7 +28,6 @@ from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, Model
 from rerank.types import RankingData, Run, Topics
 
 Pair = tuple[float, float]
-BARS = 15
 TABLE_ROWS = 20
 NAMED_EVIDENCE = 6
 NAMED, OPPOSED = 3, 2  # features that the sentence names: those for the difference, and those against it
@@ -206,15 +204,13 @@ class Explanation(Account):
 
     def parts(self, page: bool = False) -> Sequence[Section]:
         """Return the sections of the text, or of the page."""
-        contributions = _contributions(self, len(self.features) if page else TABLE_ROWS)
-        if not page:
-            lines = [line for sentence in self.sentences() for line in sentence.splitlines()]
-            return [Section("Summary", lines), contributions]
-        cards = element("div", [_card(self, document) for document in self.documents], class_="cards")
-        summary = Section("Summary", self.sentences()[1:], figures=[cards])
-        meanings = [[feature.name, feature.meaning, feature.unit] for feature in self.features]
-        features = Section("Meaning of the features", (), meanings, ["feature", "meaning", "unit"], 3)
-        return [summary, *_chart(self), contributions, features]
+        lines = [line for sentence in self.sentences() for line in sentence.splitlines()]
+        sections = [Section("Summary", lines), _contributions(self, len(self.features) if page else TABLE_ROWS)]
+        if page:
+            meanings = [[feature.name, feature.meaning, feature.unit] for feature in self.features]
+            header = ["feature", "meaning", "unit"]
+            sections.append(Section("Meaning of the features", (), meanings, header, len(header)))
+        return sections
 
 
 def _number(value: float) -> str:
@@ -310,36 +306,6 @@ def _contributions(explanation: Explanation, most: int) -> Section:
     labels = [first.label, second.label]
     header = ["feature", *labels, *(f"adds to {label}" for label in labels), "difference"]
     return Section("Contributions", [COLUMNS], rows, header, 1)
-
-
-def _card(explanation: Explanation, document: ExplainedDocument) -> Element:
-    """Return a document's score in large type, with its ranks."""
-    ranks = f"rank {document.rank_before} before, rank {document.rank_after} after reranking"
-    return element(
-        "div",
-        element("h3", document.doc_id or "Mean of the candidates", class_="keys"),
-        element("p", element("strong", _number(document.score)), " score", class_="big"),
-        element("p", ranks if document.doc_id else f"{explanation.n_candidates} candidates", class_="quiet"),
-        class_="card",
-    )
-
-
-def _chart(explanation: Explanation) -> list[Section]:
-    """Return the section of the largest differences, with the part of no feature and the sum of the others."""
-    rows = [(feature.name, feature.difference) for feature in explanation.features]
-    rows.append((explanation.base or BASE, explanation.rest))
-    rows = sorted((row for row in rows if explanation.counts(row[1])), key=lambda row: -abs(row[1]))
-    if not rows:
-        return []
-    if len(rows) > BARS:
-        others = rows[BARS - 1 :]
-        rows = [*rows[: BARS - 1], (f"{len(others)} others", sum(value for _, value in others))]
-    first, second = (document.doc_id or "the mean" for document in explanation.documents)
-    caption = f"What each feature adds to the score of {first} minus that of {second}."
-    described = ", ".join(f"{name} {value:+.4g}" for name, value in rows)
-    chart = row_chart("contributions-chart", explanation.title, described, rows, "difference of the contributions")
-    figure = element("figure", element("figcaption", caption), chart)
-    return [Section("Largest contributions", figures=[figure])]
 
 
 def explain(

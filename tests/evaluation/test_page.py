@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from rerank.evaluation.comparison import Comparison, compare, difference_cells, figure, notes, query_details
-from rerank.evaluation.page.build import html_page
-from rerank.evaluation.page.figures import ticks
-from rerank.types import Run
+from rerank.evaluation.comparison import Comparison, compare, difference_cells, figure, mean_rows, notes
+from rerank.evaluation.page import ticks
+from rerank.evaluation.report import query_details, report
+from rerank.types import Qrels, Run
 from tests.evaluation.test_comparison import world
 
 NASTY = "<script>alert(1)</script>\"'&amp;</style></title><img src=x onerror=alert(1)>"
@@ -32,7 +32,7 @@ def nasty_content(n_queries: int = 40) -> tuple[Any, ...]:
     runs = {f"{name}{NASTY}": Run.of(named(run)) for name, run in runs.items()}
     compared = compare(qrels, runs, ["nDCG@10", "AP"])
     topics = {query_id: f"{query_id} {NASTY} \x00\ud800" for query_id in qrels}
-    details = query_details(compared, 2, qrels, runs, topics)
+    details = query_details(compared, 2, Qrels.of(qrels), runs)
     documents = {move.doc_id: NASTY * 5 for detail in details for move in detail.moves}
     return NASTY, compared, details, documents, topics
 
@@ -44,7 +44,7 @@ def compared() -> Comparison:
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return html_page(*nasty_content())
+    return report(*nasty_content())
 
 
 class Reader(HTMLParser):
@@ -99,10 +99,10 @@ def test_what_users_wrote_is_shown_as_they_wrote_it(page: str, compared: Compari
 
 def test_figures_are_those_of_the_terminal(page: str, compared: Comparison) -> None:
     cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", page)
-    shown = [html.unescape(re.sub(r"<[^>]*>", "", cell)).rstrip("▲▼") for cell in cells]
+    shown = [html.unescape(re.sub(r"<[^>]*>", "", cell)) for cell in cells]
     rows = "\n".join(shown)
-    for name, result in compared.results.items():
-        assert "\n".join([name, *(figure(result[measure]) for measure in compared.measures)]) in rows
+    for row, result in zip(mean_rows(compared, marked=True), compared.results.values(), strict=True):
+        assert "\n".join(row) in rows
         assert all(figure(value) in shown for value in result.per_query["nDCG@10"].values())
     for name in compared.systems:
         for measure in compared.measures:
@@ -111,36 +111,30 @@ def test_figures_are_those_of_the_terminal(page: str, compared: Comparison) -> N
     assert all(line in text for line in notes(compared))
 
 
-def test_significant_means_are_marked(page: str, compared: Comparison) -> None:
-    sure = [(run, measure) for run in compared.systems for measure in compared.measures]
-    better = [
-        pair
-        for pair in sure
-        if compared.is_significant(*pair) and compared.differences[pair[0]][pair[1]].difference > 0
-    ]
-    assert better
-    assert page.count('<span class="mark gain">▲</span>') == len(better)
+def test_means_that_differ_significantly_are_marked(compared: Comparison) -> None:
+    marked = {row[0]: row[1:] for row in mean_rows(compared, marked=True)}
+    for run in compared.systems:
+        for measure, cell in zip(compared.measures, marked[run], strict=True):
+            assert cell.endswith("*") == compared.is_significant(run, measure)
+    assert not any(cell.endswith("*") for cell in marked[compared.baseline])
 
 
-def test_every_chart_has_a_title_a_description_and_its_figures(page: str, compared: Comparison) -> None:
+def test_chart_has_a_title_a_description_and_a_line_for_each_run(page: str, compared: Comparison) -> None:
     reader = read(page)
-    charts = [attributes for tag, attributes in reader.tags if tag == "svg" and attributes.get("role") == "img"]
-    # two measures' intervals, two runs' queries
-    assert len(charts) == 4
+    (chart,) = [attributes for tag, attributes in reader.tags if tag == "svg" and attributes.get("role") == "img"]
     ids = {attributes["id"] for _, attributes in reader.tags if "id" in attributes}
     assert len(ids) == sum("id" in attributes for _, attributes in reader.tags)
-    for chart in charts:
-        assert set((chart["aria-labelledby"] or "").split()) <= ids
-    assert len(re.findall(r"<figure>.*?</figure>", page, re.DOTALL)) == len(charts)
-    bars = len(re.findall(r'<rect[^>]*class="(?:gain|loss)"', page))
-    assert bars == sum(
-        result.wins + result.losses for result in (compared.differences[run]["nDCG@10"] for run in compared.systems)
-    )
+    assert set((chart["aria-labelledby"] or "").split()) <= ids
+    lines = [attributes["points"] or "" for tag, attributes in reader.tags if tag == "polyline"]
+    n_queries = len(compared.results[compared.baseline].query_ids)
+    assert [len(points.split()) for points in lines] == [n_queries] * len(compared.systems)
+    heights = [float(point.split(",")[1]) for point in lines[0].split()]
+    assert heights == sorted(heights)  # the greatest gain first, at the top
 
 
 def test_page_of_one_run_compares_nothing() -> None:
     qrels, runs = world(4)
-    page = html_page("One", compare(qrels, {"base": runs["base"]}, ["AP"]))
+    page = report("One", compare(qrels, {"base": runs["base"]}, ["AP"]), [], {}, {})
     text = read(page).text
     assert "Differences" not in text
     assert "baseline" not in text.split("}")[-1]
@@ -148,7 +142,7 @@ def test_page_of_one_run_compares_nothing() -> None:
 
 
 def test_page_is_the_same_every_time(page: str) -> None:
-    assert html_page(*nasty_content()) == page
+    assert report(*nasty_content()) == page
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,313 @@
+"""Accounts: what is known of a model, a feature, an order or a comparison, as Markdown, as a page and as JSON.
+
+A page is one file that loads and runs nothing. It is made as a tree of elements, in which all text is escaped. Charts
+are inline SVG with a title and a description; colours come from the style of the page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from importlib.resources import files
+from math import ceil, floor, log10
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element as Element, tostring
+
+from rerank.runtime.codec import finite, plain
+from rerank.runtime.output import whole_file
+from rerank.types.query_table import text_table
+
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # characters that HTML does not allow
+# What Markdown would read as markup; not a _ inside a word, which it reads as a letter.
+_MARKUP = re.compile(r"[\\`*|<>\[\]]|(?<![^\W_])_|_(?![^\W_])")
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"  # the browser loads and runs nothing, whatever a text holds
+WIDTH = 400
+HEIGHT = 270
+LEFT = 54
+RIGHT = 12
+TOP = 10
+BOTTOM = 42
+STYLES = 8  # series with different styles in page.css
+STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of an account: charts, paragraphs and a table.
+
+    Parameters
+    ----------
+    title : str
+        The heading.
+    text : sequence of str
+        The paragraphs.
+    rows : sequence of sequence of str
+        The rows of the table; none is no table.
+    header : sequence of str
+        Names of the columns.
+    n_left : int
+        Number of columns of text, which are left-aligned.
+    figures : sequence of Element
+        Charts, which a page shows.
+
+    """
+
+    title: str
+    text: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    header: Sequence[str] = ("", "")
+    n_left: int = 2
+    figures: Sequence[Element] = ()
+
+
+class Account:
+    """Base class of what has sections: `print` and notebooks show it as Markdown."""
+
+    title: str
+    subtitle = ""
+
+    def parts(self, page: bool = False) -> Sequence[Section]:
+        """Return the sections of the text, or of the page."""
+        raise NotImplementedError
+
+    def to_markdown(self) -> str:
+        """Return the account in Markdown.
+
+        Returns
+        -------
+        str
+            The text.
+
+        """
+        lines = [f"# {_escaped(self.title)}", *([_escaped(self.subtitle)] if self.subtitle else [])]
+        for part in self.parts():
+            lines += [f"## {part.title}", *map(_escaped, part.text)]
+            if part.rows:
+                header, *rows = ([_escaped(cell) for cell in row] for row in (part.header, *part.rows))
+                lines.append(text_table(rows, header, part.n_left, "github"))
+        return "\n\n".join(lines) + "\n"
+
+    __repr__ = __str__ = _repr_markdown_ = to_markdown
+
+    def to_html(self) -> str:
+        """Return the account as a self-contained page, with charts.
+
+        Returns
+        -------
+        str
+            The page.
+
+        """
+        return page_text(self.title, self.subtitle, self.parts(page=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; a number that is missing or infinite is None.
+
+        Returns
+        -------
+        dict
+            The fields.
+
+        """
+        values = {field.name: plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        return finite(values)  # type: ignore[no-any-return]
+
+
+def write_account(account: Account, path: str | Path) -> None:
+    """Write an account in the form that the ending of the file says: a page, JSON, or else Markdown."""
+    ending = Path(path).suffix
+    text = account.to_html() if ending == ".html" else str(account)
+    if ending == ".json":
+        text = json.dumps(account.to_dict(), ensure_ascii=False, indent=1) + "\n"
+    with whole_file(path) as file:
+        file.write(text)
+
+
+def _escaped(text: str) -> str:
+    """Return text that Markdown shows as it is: in one line, without markup."""
+    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
+
+
+def page_text(title: str, subtitle: str, parts: Sequence[Section]) -> str:
+    """Return a whole page of sections, with links to them under its heading."""
+    names = [part.title.lower().replace(" ", "-") for part in parts]
+    links = [element("a", part.title, href=f"#{name}") for name, part in zip(names, parts, strict=True)]
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("title", title),
+        element("style", files(__package__).joinpath("page.css").read_text("utf8")),
+    )
+    heading = element(
+        "header",
+        element("h1", title),
+        element("p", subtitle, class_="subtitle"),
+        element("nav", links, aria_label="Sections"),
+    )
+    sections = [_section(name, part) for name, part in zip(names, parts, strict=True)]
+    root = element("html", head, element("body", heading, element("main", sections)), lang="en")
+    return "<!DOCTYPE html>\n" + tostring(root, encoding="unicode", method="html") + "\n"  # all but `<style>` escaped
+
+
+def _section(name: str, part: Section) -> Element:
+    """Return a section with its heading, charts, paragraphs and table; `name` is its id."""
+    words = element("div", [element("p", text) for text in part.text], class_="words")
+    return element("section", element("h2", part.title), part.figures, words, _table(part), id=name)
+
+
+def _table(part: Section) -> Element | None:
+    """Return the table of a section, in a box that scrolls if it is wide, by keyboard too; None without rows."""
+    if not part.rows:
+        return None
+
+    def side(column: int) -> str | None:
+        return None if column < part.n_left else "figure"
+
+    head = [element("th", title, scope="col", class_=side(column)) for column, title in enumerate(part.header)]
+    rows = [
+        element(
+            "tr",
+            element("th", row[0], scope="row"),
+            [element("td", cell, class_=side(column)) for column, cell in enumerate(row[1:], 1)],
+        )
+        for row in part.rows
+    ]
+    table = element("table", element("thead", element("tr", head)), element("tbody", rows))
+    return element("div", table, class_="scroll", role="region", tabindex=0, aria_label=part.title)
+
+
+def element(tag: str, *content: Element | str | Iterable[Element] | None, **attributes: object) -> Element:
+    """Return an element.
+
+    content     elements, texts, or sequences of elements; None is left out
+    attributes  `class_` and `stroke_width` become `class` and `stroke-width`; None is left out
+    """
+    names = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items() if value is not None}
+    node = Element(tag, {name: _clean(str(value)) for name, value in names.items()})
+    for part in content:
+        if isinstance(part, str):
+            _append_text(node, _clean(part))
+        elif isinstance(part, Element):
+            node.append(part)
+        elif part is not None:
+            node.extend(part)
+    return node
+
+
+def _append_text(node: Element, text: str) -> None:
+    if len(node):
+        node[-1].tail = (node[-1].tail or "") + text
+    else:
+        node.text = (node.text or "") + text
+
+
+def _clean(text: str) -> str:
+    return _NO_TEXT.sub("\ufffd", text)
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line: its name, its points by ascending x, and the number of its colour."""
+
+    name: str
+    points: Sequence[Point]
+    number: int
+    mark: Point | None = None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Label, ticks and scale of an axis."""
+
+    label: str
+    ticks: Sequence[float]
+    scale: Callable[[float], float] = float
+
+    def position(self, value: float, start: float, length: float) -> float:
+        """Return the coordinate of a value on an axis from `start` (the first tick) to `start + length` (the last)."""
+        low = self.scale(self.ticks[0])
+        high = self.scale(self.ticks[-1])
+        return start + (self.scale(value) - low) / (high - low) * length
+
+
+def ticks(low: float, high: float, most: int = 5) -> list[float]:
+    """Return round numbers, about `most`, from at or below `low` to at or above `high`."""
+    span = (high - low) or abs(high) or 1.0
+    power = 10.0 ** floor(log10(span / most))
+    step = next(step * power for step in STEPS if span / (step * power) <= most)
+    first = floor(low / step + 1e-9)
+    last = ceil(high / step - 1e-9)
+    places = 12 - floor(log10(step))
+    return [round(number * step, places) for number in range(first, max(last, first + 1) + 1)]
+
+
+def line_chart(name: str, caption: str, description: str, series: Sequence[Series], x: Axis, y: Axis) -> Element:
+    """Return a line chart with its caption and its legend.
+
+    name  unique in the page; it is part of the ids of the SVG's title and description
+    """
+    width = WIDTH - LEFT - RIGHT
+    height = HEIGHT - TOP - BOTTOM
+
+    def point(value: Point) -> str:
+        return f"{x.position(value[0], LEFT, width):.1f},{y.position(value[1], TOP + height, -height):.1f}"
+
+    lines = []
+    for one in series:
+        style = f"s{one.number % STYLES}"
+        lines.append(element("polyline", points=" ".join(map(point, one.points)), class_=f"series {style}"))
+        if one.mark is not None:
+            cx, cy = point(one.mark).split(",")
+            lines.append(element("circle", cx=cx, cy=cy, r=4, class_=f"dot {style}"))
+    chart = element(
+        "svg",
+        element("title", caption, id=f"{name}-title"),
+        element("desc", description, id=f"{name}-desc"),
+        [*_y_axis(y, height), *_x_axis(x, TOP + height, width), *lines],
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        role="img",
+        aria_labelledby=f"{name}-title {name}-desc",
+    )
+    return element(
+        "figure", element("figcaption", f"{caption}."), element("ul", map(_key, series), class_="keys"), chart
+    )
+
+
+def _key(series: Series) -> Element:
+    """Return an entry of a legend: a name with its line."""
+    line = element("line", x1=0, y1=4, x2=28, y2=4, class_=f"series s{series.number % STYLES}")
+    return element("li", element("svg", line, viewBox="0 0 28 8", aria_hidden="true"), series.name, class_="key")
+
+
+def _y_axis(y: Axis, height: float) -> list[Element]:
+    drawn = []
+    for tick in y.ticks:
+        position = y.position(tick, TOP + height, -height)
+        drawn += [
+            _line(LEFT, position, WIDTH - RIGHT, position),
+            _text(f"{tick:g}", LEFT - 6, position + 4, "end"),
+        ]
+    rotation = f"rotate(-90 12 {TOP + height / 2:g})"
+    return [*drawn, _text(y.label, 12, TOP + height / 2, "axis-label middle", rotation)]
+
+
+def _x_axis(x: Axis, bottom: float, width: float) -> list[Element]:
+    drawn = []
+    for tick in x.ticks:
+        position = x.position(tick, LEFT, width)
+        drawn += [_line(position, TOP, position, bottom), _text(f"{tick:g}", position, bottom + 15, "middle")]
+    return [*drawn, _text(x.label, LEFT + width / 2, HEIGHT - 8, "axis-label middle")]
+
+
+def _line(x1: float, y1: float, x2: float, y2: float) -> Element:
+    return element("line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", class_="rule")
+
+
+def _text(text: str, x: float, y: float, style: str, transform: str | None = None) -> Element:
+    return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", class_=style, transform=transform)
