@@ -67,6 +67,6 @@ def explanation_page(options: Options) -> Iterator[Row]:
                 rises[query_id] = old.index(new[0]), f"{new[0]},{old[0]}"
         best = list(rises)[int(np.argmax([rise for rise, _ in rises.values()]))]
         page, source = folder / "explain.html", options.data / "collections" / "cranfield" / "topics.tsv"
-        chosen = ["--query", best, "--documents", rises[best][1], "--html", page, "-k", str(K)]
+        chosen = ["--query", best, "--documents", rises[best][1], "-o", page]
         run_verb("explain", index.path, folder / "model.json", source, *chosen)
     yield {"topic": best, "rose from rank": rises[best][0] + 1, "page": str(page)}

@@ -146,7 +146,7 @@ def _gains_and_losses(
         values = f"{figure(change.before)} → {figure(change.after)} ({change.difference:+.4f})"
         query = f"{change.query_id} {topics.get(change.query_id, '')}"
         for number, move in enumerate(detail.moves):
-            rank = f"{move.before or '–'} → {move.after or '–'}"
+            rank = f"{move.before or '–'}\u00a0→\u00a0{move.after or '–'}"
             label = "unjudged" if move.label is None else str(move.label)
             document = f"{move.doc_id} {_excerpt(documents.get(move.doc_id, ''))}"
             rows.append([*((detail.run, query, values) if number == 0 else ("", "", "")), rank, label, document])
