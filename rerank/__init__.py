@@ -12,8 +12,12 @@ from rerank.version import __version__
 
 if TYPE_CHECKING:
     from rerank.clicks.estimates import estimate_clicks as estimate_clicks
-    from rerank.clicks.interleaving import experiment_result as experiment_result, interleave as interleave
-    from rerank.clicks.off_policy import ValueRules as ValueRules, off_policy_value as off_policy_value
+    from rerank.clicks.evaluation import (
+        ValueRules as ValueRules,
+        experiment_result as experiment_result,
+        interleave as interleave,
+        off_policy_value as off_policy_value,
+    )
     from rerank.clicks.reading import read_clicks as read_clicks, write_clicks as write_clicks
     from rerank.clicks.record import Clicks as Clicks, preference_pairs as preference_pairs
     from rerank.cluster.cluster import Cluster as Cluster
@@ -24,8 +28,7 @@ if TYPE_CHECKING:
     from rerank.exchange.models import export_model as export_model, import_model as import_model
     from rerank.experiments.experiment import run_experiment as run_experiment
     from rerank.experiments.study import Study as Study
-    from rerank.explanation.card import model_card as model_card
-    from rerank.explanation.dependence import dependence as dependence
+    from rerank.explanation.card import dependence as dependence, model_card as model_card
     from rerank.explanation.explain import explain as explain
     from rerank.features.families.functions import feature as feature
     from rerank.features.recipe import Recipe as Recipe
@@ -68,8 +71,8 @@ if TYPE_CHECKING:
     from rerank.retrieval.mixture import combine as combine
     from rerank.retrieval.sources.nearest import nearest_run as nearest_run
     from rerank.training.clicks import click_labels as click_labels, estimate_with_features as estimate_with_features
+    from rerank.training.folds import Tuning as Tuning
     from rerank.training.train import train as train
-    from rerank.training.tuning import Tuning as Tuning
     from rerank.types import Qrels as Qrels, RankingData as RankingData, Run as Run, Topics as Topics
     from rerank.types.ranking_data import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
@@ -102,31 +105,31 @@ _HOMES = {
     "Scorer": "rerank.index.scorer",
     "Study": "rerank.experiments.study",
     "Topics": "rerank.types",
-    "Tuning": "rerank.training.tuning",
-    "ValueRules": "rerank.clicks.off_policy",
+    "Tuning": "rerank.training.folds",
+    "ValueRules": "rerank.clicks.evaluation",
     "Vectors": "rerank.vectors.vectors",
     "agreement": "rerank.evaluation.significance",
     "apply_fusion": "rerank.rankers.fusion",
     "click_labels": "rerank.training.clicks",
     "combine": "rerank.retrieval.mixture",
     "compare": "rerank.evaluation.comparison",
-    "dependence": "rerank.explanation.dependence",
+    "dependence": "rerank.explanation.card",
     "diversify": "rerank.pipeline.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "estimate_with_features": "rerank.training.clicks",
     "evaluate": "rerank.evaluation.evaluate",
-    "experiment_result": "rerank.clicks.interleaving",
+    "experiment_result": "rerank.clicks.evaluation",
     "explain": "rerank.explanation.explain",
     "export_model": "rerank.exchange.models",
     "feature": "rerank.features.families.functions",
     "fuse": "rerank.retrieval.fusion",
     "import_model": "rerank.exchange.models",
-    "interleave": "rerank.clicks.interleaving",
+    "interleave": "rerank.clicks.evaluation",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
     "model_card": "rerank.explanation.card",
     "nearest_run": "rerank.retrieval.sources.nearest",
-    "off_policy_value": "rerank.clicks.off_policy",
+    "off_policy_value": "rerank.clicks.evaluation",
     "prediction_powered": "rerank.evaluation.significance",
     "preference_pairs": "rerank.clicks.record",
     "read_clicks": "rerank.clicks.reading",

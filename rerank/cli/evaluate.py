@@ -23,8 +23,7 @@ from rerank.cli.options import (
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from rerank.clicks.interleaving import AssignmentResult, InterleavingResult
-    from rerank.clicks.off_policy import OffPolicyValue
+    from rerank.clicks.evaluation import AssignmentResult, InterleavingResult, OffPolicyValue
     from rerank.evaluation.report import QueryDetail
 
 
@@ -244,7 +243,7 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
 
 
 def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> str:
-    from rerank.clicks.interleaving import InterleavingResult
+    from rerank.clicks.evaluation import InterleavingResult
     from rerank.types.query_table import text_table
 
     if isinstance(result, InterleavingResult):

@@ -24,6 +24,47 @@ T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Bias
 A. Agarwal, I. Zaitsev, X. Wang, C. Li, M. Najork and T. Joachims, Estimating Position Bias without Intrusive
 Interventions, WSDM 2019 (pairs that moved, and the adjacent chain).
 
+Position-based model: P(click) = theta of the position times gamma of the pair, gamma = P(click | examined).
+
+gamma is the mode of its posterior: with m impressions of the mean mu of
+all pairs as the prior, it maximises
+
+    (c + m mu) log gamma + m (1 - mu) log(1 - gamma) + sum over unclicked impressions of log(1 - theta gamma)
+
+which is concave in gamma. Its standard error is that of the curvature there.
+
+References
+----------
+M. Richardson, E. Dominowska and R. Ragno, Predicting Clicks: Estimating the Click-Through Rate for New Ads, WWW 2007.
+A. Chuklin, I. Markov and M. de Rijke, Click Models for Web Search, 2015, section 3.2.
+
+Cascade models: documents are examined from the top, and clicks say how far.
+
+cascade    down to the first click, or all where there is none
+dependent  down to the last click, or all where there is none
+
+The value of a pair is its clicks over its examined impressions, with a prior.
+
+References
+----------
+N. Craswell, O. Zoeter, M. Taylor and B. Ramsey, An experimental comparison of click position-bias models, WSDM 2008.
+F. Guo, C. Liu and Y. Wang, Efficient multiple-click models in web search, WSDM 2009: the estimate that takes the last
+click for the last examined document (section 4.1).
+
+COEC: clicks over the clicks that the positions of the impressions lead one to expect.
+
+    (c + m r) / (sum over impressions of CTR(position) + m r)
+
+with the click rate r of all impressions and m impressions of prior; 1 is as many clicks as expected. Each impression
+has its own position. It takes the documents of all positions for equally attractive on average.
+
+References
+----------
+W. Zhang and R. Jones, Comparing Click Logs and Editorial Labels for Training Query Rewriting, Query Log Analysis
+workshop at WWW 2007.
+
+Click-through rates: clicks over impressions, whatever the position. They follow the order of the log.
+
 """
 
 from __future__ import annotations
@@ -37,9 +78,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.clicks.record import Clicks, Numbers
-from rerank.errors import InvalidInputError, shown
-from rerank.runtime.registry import Registry
-from rerank.types import Floats, Ints, Qrels, RankingData, pointers
+from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.types import Floats, Ints, Qrels, RankingData, pointers, query_rows
 from rerank.types.ids import QUERY_ID, Ids, first_broken
 from rerank.types.query_table import QueryTable, Shown, counted
 
@@ -308,7 +348,6 @@ class Values:
 # A click model returns the values of a log's pairs. It takes the log, the number of impressions that the mean of all
 # pairs has, and examination by position, (n_positions,), for models that read it; None is estimated.
 ClickModel = Callable[[Clicks, float, Floats | None], Values]
-MODELS: Registry[ClickModel] = Registry("click model", "rerank.clicks.models")
 
 
 def estimate_clicks(
@@ -348,7 +387,9 @@ def estimate_clicks(
         raise InvalidInputError(f"prior: expected a number from 0, got {prior!r}. Give another.")
     if not clicks.clicked.any():
         raise InvalidInputError("clicks: expected at least one click, got none. Give a log with clicks.")
-    found = MODELS.get(model)(clicks, prior, None if theta is None else checked_theta(theta, clicks))
+    if model not in MODELS:
+        raise unknown_name("click model", model, MODELS)
+    found = MODELS[model](clicks, prior, None if theta is None else checked_theta(theta, clicks))
     lists = np.bincount(clicks.query[clicks.list_ptr[:-1]], minlength=len(clicks.query_ids))
     notes = found.notes
     if (lists == 1).any():
@@ -500,3 +541,92 @@ def _listed(positions: np.ndarray) -> str:
     places = np.flatnonzero(positions) + 1
     runs = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1)
     return ", ".join(f"{run[0]}" if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs)
+
+
+HALVINGS = 40
+
+
+def position_based(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
+    """Return the attractiveness of each pair: the click rate on impressions that were examined."""
+    cells = Cells.of(clicks)
+    seen = examination(cells) if theta is None else Examination(theta, np.zeros(len(theta), dtype=np.bool_))
+    of_cell = np.minimum(seen.theta, 1.0)[cells.place]
+    exposures = cells.by_pair(cells.impressions * of_cell)
+    return Values(cells, *attractiveness(cells, of_cell, prior), exposures, seen.theta, seen.notes)
+
+
+def attractiveness(cells: Cells, theta: Floats, prior: float) -> tuple[Floats, Floats]:
+    """Return gamma of each pair and its standard error; theta is that of each cell."""
+    missed = cells.impressions - cells.clicks
+    counts = cells.by_pair(cells.clicks)
+    mean = min(float(cells.clicks.sum() / max(cells.impressions @ theta, 1.0)), 1.0)
+    up = counts + prior * mean
+    down = np.full(len(counts), prior * (1.0 - mean))
+
+    def slope(gamma: Floats) -> Floats:
+        return up / gamma - down / (1.0 - gamma) - cells.by_pair(missed * theta / (1.0 - theta * gamma[cells.pair]))
+
+    low = np.zeros(len(counts))
+    high = np.ones(len(counts))
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2.0
+        rises = slope(middle) > 0.0
+        low = np.where(rises, middle, low)
+        high = np.where(rises, high, middle)
+    gamma = np.clip((low + high) / 2.0, 1e-9, 1.0 - 1e-9)
+    curved = up / gamma**2 + down / (1.0 - gamma) ** 2
+    curved += cells.by_pair(missed * (theta / (1.0 - theta * gamma[cells.pair])) ** 2)
+    return gamma, 1.0 / np.sqrt(np.maximum(curved, 1e-12))
+
+
+def cascade(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
+    """Return the click rate of each pair on its impressions down to the first click of the list."""
+    return _of_rows(clicks, _clicks_before(clicks) == 0, prior)
+
+
+def dependent(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
+    """Return the click rate of each pair on its impressions down to the last click of the list."""
+    of_row = query_rows(clicks.list_ptr)
+    totals = np.bincount(of_row, clicks.clicked)[of_row]
+    to_come = totals - _clicks_before(clicks)  # the row's own click, too
+    return _of_rows(clicks, (to_come > 0) | (totals == 0), prior)
+
+
+def _clicks_before(clicks: Clicks) -> NDArray[np.int64]:
+    """Return the number of clicks above each row in its list."""
+    above: NDArray[np.int64] = np.cumsum(clicks.clicked) - clicks.clicked
+    first = above[clicks.list_ptr[:-1]]
+    return above - np.repeat(first, np.diff(clicks.list_ptr))
+
+
+def _of_rows(clicks: Clicks, rows: NDArray[np.bool_] | None, prior: float) -> Values:
+    """Return the click rate of each pair on some impressions, None for all."""
+    cells = Cells.of(clicks, rows)
+    impressions = cells.by_pair(cells.impressions)
+    return Values(cells, *beta_values(cells.by_pair(cells.clicks), impressions, prior), impressions)
+
+
+def clicks_over_expected(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
+    """Return clicks over expected clicks of each pair; the errors are those of Poisson counts."""
+    cells = Cells.of(clicks)
+    rates = cells.by_place(cells.clicks) / np.maximum(cells.by_place(cells.impressions), 1.0)
+    expected = cells.by_pair(cells.impressions * rates[cells.place])
+    extra = prior * cells.clicks.sum() / cells.impressions.sum()
+    counts = cells.by_pair(cells.clicks) + extra
+    total = expected + extra
+    inverse = np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)
+    return Values(cells, counts * inverse, np.sqrt(counts) * inverse, expected)
+
+
+def click_rate(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
+    """Return the click rate of each pair on all impressions."""
+    return _of_rows(clicks, None, prior)
+
+
+MODELS: dict[str, ClickModel] = {
+    "pbm": position_based,
+    "cascade": cascade,
+    "dependent": dependent,
+    "coec": clicks_over_expected,
+    "ctr": click_rate,
+}

@@ -218,7 +218,6 @@ class Series:
     name: str
     points: Sequence[Point]
     number: int
-    mark: Point | None = None
 
 
 @dataclass(frozen=True)
@@ -247,7 +246,7 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     return [round(number * step, places) for number in range(first, max(last, first + 1) + 1)]
 
 
-def line_chart(name: str, caption: str, description: str, series: Sequence[Series], x: Axis, y: Axis) -> Element:
+def line_chart(name: str, caption: str, series: Sequence[Series], x: Axis, y: Axis) -> Element:
     """Return a line chart with its caption and its legend.
 
     name  unique in the page; it is part of the ids of the SVG's title and description
@@ -258,17 +257,15 @@ def line_chart(name: str, caption: str, description: str, series: Sequence[Serie
     def point(value: Point) -> str:
         return f"{x.position(value[0], LEFT, width):.1f},{y.position(value[1], TOP + height, -height):.1f}"
 
-    lines = []
-    for one in series:
-        style = f"s{one.number % STYLES}"
-        lines.append(element("polyline", points=" ".join(map(point, one.points)), class_=f"series {style}"))
-        if one.mark is not None:
-            cx, cy = point(one.mark).split(",")
-            lines.append(element("circle", cx=cx, cy=cy, r=4, class_=f"dot {style}"))
+    described = "; ".join(f"{one.name} {one.points[0][1]:.4g} to {one.points[-1][1]:.4g}" for one in series)
+    lines = [
+        element("polyline", points=" ".join(map(point, one.points)), class_=f"series s{one.number % STYLES}")
+        for one in series
+    ]
     chart = element(
         "svg",
         element("title", caption, id=f"{name}-title"),
-        element("desc", description, id=f"{name}-desc"),
+        element("desc", described, id=f"{name}-desc"),
         [*_y_axis(y, height), *_x_axis(x, TOP + height, width), *lines],
         viewBox=f"0 0 {WIDTH} {HEIGHT}",
         role="img",
@@ -311,3 +308,35 @@ def _line(x1: float, y1: float, x2: float, y2: float) -> Element:
 
 def _text(text: str, x: float, y: float, style: str, transform: str | None = None) -> Element:
     return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", class_=style, transform=transform)
+
+
+class Curve(Account):
+    """Base class of curves: the measure of each system by a number."""
+
+    measure: str
+    header: Sequence[str]  # of the rows in a file
+
+    @property
+    def rows(self) -> Sequence[tuple[Any, ...]]:
+        """System, number, value, and more values of each point."""
+        raise NotImplementedError
+
+    def chart(self, x: Axis) -> Element:
+        """Return a line for each system; that of one point is level, from the first tick of the axis to the last."""
+        lines: dict[str, list[tuple[float, float]]] = {}
+        for system, number, value, *_ in self.rows:
+            lines.setdefault(system, []).append((float(number), value))
+        ends = x.ticks[0], x.ticks[-1]
+        series = [
+            Series(system, points if len(points) > 1 else [(end, points[0][1]) for end in ends], number)
+            for number, (system, points) in enumerate(lines.items())
+        ]
+        values = [value for line in series for _, value in line.points]
+        y = Axis(self.measure, ticks(min(values), max(values)))
+        return line_chart("curve", self.title, series, x, y)
+
+    def write(self, folder: Path, name: str) -> None:
+        """Write the rows, and the page."""
+        with whole_file(folder / f"{name}.tsv") as file:
+            file.writelines("\t".join(map(str, values)) + "\n" for values in (self.header, *self.rows))
+        write_account(self, folder / f"{name}.html")

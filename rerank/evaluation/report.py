@@ -127,13 +127,9 @@ def _gains_chart(comparison: Comparison) -> Element:
     heights = [0.0, *(height for line in series for _, height in line.points)]
     longest = max(len(line.points) for line in series)
     caption = f"{measure} of each query, less that of {comparison.baseline}"
-    described = "; ".join(
-        f"{run} {paired.wins} queries won, {paired.ties} tied, {paired.losses} lost"
-        for run, paired in ((run, comparison.differences[run][measure]) for run in comparison.systems)
-    )
     x = Axis("queries, the greatest gain first", ticks(0.0, float(longest)))
     y = Axis(f"difference in {measure}", ticks(min(heights), max(heights)))
-    return line_chart("gains", caption, described, series, x, y)
+    return line_chart("gains", caption, series, x, y)
 
 
 def _gains_and_losses(

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.evaluation.comparison import Comparison, compare_results
+from rerank.evaluation.comparison import Comparison, compare_results, figure
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
-from rerank.experiments.curve import ScorerCurve
+from rerank.evaluation.page import Axis, Curve, Section
 from rerank.experiments.study import (
     BASE,
     FIRST_STAGE,
@@ -47,7 +47,7 @@ from rerank.history.history import History
 from rerank.index.bound import named_runs, needed_resources
 from rerank.index.index import Index, opened
 from rerank.pipeline.rerank import rerank
-from rerank.rankers.last_stage import Gain
+from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.parameters import check_names
 from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
 from rerank.rankers.warm_start import UnsupervisedBase
@@ -61,17 +61,20 @@ from rerank.training.folds import (
     FoldHistories,
     FoldTraining,
     Try,
+    Tuning,
     Workers,
     assign_folds,
+    best_try,
     cross_validated,
+    fit_best,
     given_folds,
     groups_by_id,
     groups_of_topics,
     logged_groups,
+    search_space,
     training_size,
 )
 from rerank.training.train import TRAINED, among_first, judged_queries, scorer_gain, sources_of
-from rerank.training.tuning import Tuning, best_try, fit_best, search_space
 from rerank.types import Qrels, RankingData, Run, Topics, query_rows
 from rerank.types.retriever import BM25
 
@@ -80,6 +83,45 @@ OF_INDEX = ("k", "candidates", "recipe")  # settings of a study of an index alon
 WITH_SCORER = "with scorer"
 FIRST = 10  # documents of a query of which a warning tells
 _log = logging.getLogger("rerank")
+
+
+@dataclass(frozen=True, repr=False)
+class ScorerCurve(Curve):
+    """A measure by the number of documents of a query that a scorer is called for.
+
+    Parameters
+    ----------
+    measure : str
+        Name of the measure.
+    gains : mapping of str to Gain
+        What the scorer brings to each system.
+
+    """
+
+    measure: str
+    gains: Mapping[str, Gain]
+    header = ("system", "calls", "measure")
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """What is shown, as a heading."""
+        return f"{self.measure} on held-out queries by the calls of the scorer for a query"
+
+    @property
+    def rows(self) -> list[tuple[str, int, float]]:
+        """System, number of calls and mean of each point; the scorer's own order of all that it scores is the last."""
+        rows = []
+        for system, gain in self.gains.items():
+            rows.append((system, 0, gain.without))
+            rows += [(system, stage.depth, value) for stage, value in gain.curve]
+            rows.append((f"scorer alone, of {system}", DEPTHS[-1], gain.alone))
+        return rows
+
+    def parts(self, page: bool = False) -> list[Section]:
+        """Return the points, with their chart."""
+        rows = [[system, f"{calls}", figure(value)] for system, calls, value in self.rows]
+        chart = self.chart(Axis("calls of the scorer for a query", [0, *DEPTHS], lambda calls: (1.0 + calls) ** 0.5))
+        return [Section("Points", (), rows, ["system", "calls", self.measure], 1, [chart])]
 
 
 @dataclass(frozen=True, eq=False)

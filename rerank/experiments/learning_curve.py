@@ -18,8 +18,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.evaluation.comparison import figure
 from rerank.evaluation.evaluate import evaluate
-from rerank.evaluation.page import Axis, Section
-from rerank.experiments.curve import Curve
+from rerank.evaluation.page import Axis, Curve, Section
 from rerank.experiments.experiment import Prepared, SourceLike, learns_from_all, prepare
 from rerank.experiments.study import NO_BASE, Study, check_output_folder, staged_output
 from rerank.files.lists import QrelsLike, TopicsLike

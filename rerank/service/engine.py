@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rerank.clicks.interleaving import interleave
+from rerank.clicks.evaluation import interleave
 from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
 from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe

@@ -43,9 +43,9 @@ from rerank.training.folds import (
     FoldTraining,
     assign_folds,
     cross_validated,
+    fit_best,
     groups_by_id,
 )
-from rerank.training.tuning import fit_best
 from rerank.types import Floats, RankingData
 
 FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)

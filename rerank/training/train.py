@@ -54,13 +54,14 @@ from rerank.training.folds import (
     FoldData,
     FoldHistories,
     FoldTraining,
+    Tuning,
     assign_folds,
     cross_validated,
+    fit_best,
     groups_by_id,
     groups_of_topics,
     query_values,
 )
-from rerank.training.tuning import Tuning, fit_best
 from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.types.retriever import BM25, CONTENTS
 

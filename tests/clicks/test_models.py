@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from benchmarks.users import Users, attractions, simulate_clicks
-from rerank.clicks.estimates import MODELS, Cells, ClickEstimates, estimate_clicks, examination
-from rerank.clicks.models.pbm import attractiveness
+from rerank.clicks.estimates import MODELS, Cells, ClickEstimates, attractiveness, estimate_clicks, examination
 from rerank.clicks.record import Clicks, preference_pairs
 from rerank.errors import InvalidInputError
 from rerank.types import Qrels, RankingData, Run, query_rows
@@ -151,4 +150,4 @@ def test_preferences_are_clicks_below_what_was_skipped(judged: Judged, monkeypat
 
 
 def test_every_model_is_tested() -> None:
-    assert set(MODELS.known()) == {"cascade", "dependent", "coec", "ctr", "pbm"}
+    assert set(MODELS) == {"cascade", "dependent", "coec", "ctr", "pbm"}
