@@ -82,7 +82,7 @@ class Verb:
 
 JUDGE = "judge {in}/index {in}/topics.tsv -k 6 --judge judges:judge -o {out}/labels.txt"
 JUDGED = ("labels.txt", "labels.txt.provenance.json")
-INDEX = "index {in}/docs.jsonl -o {out}/index --threads 1"
+INDEX = "--threads 1 index {in}/docs.jsonl -o {out}/index"
 RETRIEVE = "retrieve {in}/index {in}/topics.tsv -k 20 -o {out}/a.run"
 FEATURES = "{in}/topics.tsv {in}/bm25.run --qrels {in}/qrels.txt -o {out}/"
 STUDY = "experiment {in}/index {in}/topics.tsv {in}/qrels.txt -k 20 -p n_estimators=3 --folds 3 -o {out}/study"
