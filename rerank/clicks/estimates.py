@@ -1,14 +1,11 @@
-"""What a click model says of each query-document pair, and labels made of it.
-
-Counts of impressions and clicks: by query, document and position.
+"""Click models: what a log says of each query-document pair, and labels made of it.
 
 pair  a query and a document of the log
 cell  a pair at a position
 
-Examination: the probability theta_k that a searcher looks at position k, relative to the first position.
-
-In the position-based model P(click at k) = theta_k gamma of the pair. With n_dk impressions and c_dk clicks of pair d
-at position k, theta solves, for every k,
+Position-based model (`pbm`): P(click at k) = theta_k gamma. The examination theta_k is the probability that a searcher
+looks at position k, relative to the first position; gamma of the pair is P(click | examined). With n_dk impressions and
+c_dk clicks of pair d at position k, theta solves, for every k,
 
     sum_d c_dk = theta_k sum_d n_dk c_d / sum_j n_dj theta_j        (c_d = sum_k c_dk)
 
@@ -18,52 +15,35 @@ prior on gamma by ten times (benchmarks examination). It is the likelihood of cl
 solved by iterative proportional fitting, and starts from the adjacent chain: theta_(k+1) / theta_k = sum c / n at k + 1
 over sum c / n at k, over the pairs shown at both.
 
-References
-----------
-T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017 (the model).
-A. Agarwal, I. Zaitsev, X. Wang, C. Li, M. Najork and T. Joachims, Estimating Position Bias without Intrusive
-Interventions, WSDM 2019 (pairs that moved, and the adjacent chain).
-
-Position-based model: P(click) = theta of the position times gamma of the pair, gamma = P(click | examined).
-
-gamma is the mode of its posterior: with m impressions of the mean mu of
-all pairs as the prior, it maximises
+gamma is the mode of its posterior: with m impressions of the mean mu of all pairs as the prior, it maximises
 
     (c + m mu) log gamma + m (1 - mu) log(1 - gamma) + sum over unclicked impressions of log(1 - theta gamma)
 
 which is concave in gamma. Its standard error is that of the curvature there.
 
-References
-----------
-M. Richardson, E. Dominowska and R. Ragno, Predicting Clicks: Estimating the Click-Through Rate for New Ads, WWW 2007.
-A. Chuklin, I. Markov and M. de Rijke, Click Models for Web Search, 2015, section 3.2.
+Cascade models (`cascade`, `dependent`): documents are examined from the top, down to the first or the last click, or
+all where there is none. The value of a pair is its clicks over its examined impressions, with a prior.
 
-Cascade models: documents are examined from the top, and clicks say how far.
-
-cascade    down to the first click, or all where there is none
-dependent  down to the last click, or all where there is none
-
-The value of a pair is its clicks over its examined impressions, with a prior.
-
-References
-----------
-N. Craswell, O. Zoeter, M. Taylor and B. Ramsey, An experimental comparison of click position-bias models, WSDM 2008.
-F. Guo, C. Liu and Y. Wang, Efficient multiple-click models in web search, WSDM 2009: the estimate that takes the last
-click for the last examined document (section 4.1).
-
-COEC: clicks over the clicks that the positions of the impressions lead one to expect.
+Clicks over expected clicks (`coec`), with the click rate r of all impressions and m impressions of prior:
 
     (c + m r) / (sum over impressions of CTR(position) + m r)
 
-with the click rate r of all impressions and m impressions of prior; 1 is as many clicks as expected. Each impression
-has its own position. It takes the documents of all positions for equally attractive on average.
+1 is as many clicks as expected. It takes the documents of all positions for equally attractive on average.
+
+Click-through rates (`ctr`): clicks over impressions, whatever the position. They follow the order of the log.
 
 References
 ----------
+T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017 (the model).
+A. Agarwal, I. Zaitsev, X. Wang, C. Li, M. Najork and T. Joachims, Estimating Position Bias without Intrusive
+Interventions, WSDM 2019 (pairs that moved, and the adjacent chain).
+M. Richardson, E. Dominowska and R. Ragno, Predicting Clicks: Estimating the Click-Through Rate for New Ads, WWW 2007.
+A. Chuklin, I. Markov and M. de Rijke, Click Models for Web Search, 2015, section 3.2.
+N. Craswell, O. Zoeter, M. Taylor and B. Ramsey, An experimental comparison of click position-bias models, WSDM 2008.
+F. Guo, C. Liu and Y. Wang, Efficient multiple-click models in web search, WSDM 2009, section 4.1 (the last click for the
+last examined document).
 W. Zhang and R. Jones, Comparing Click Logs and Editorial Labels for Training Query Rewriting, Query Log Analysis
-workshop at WWW 2007.
-
-Click-through rates: clicks over impressions, whatever the position. They follow the order of the log.
+workshop at WWW 2007 (clicks over expected clicks).
 
 """
 

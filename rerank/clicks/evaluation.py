@@ -1,31 +1,14 @@
-"""Rankers compared by clicks: interleaving, A/B tests, and off-policy values.
-
-Which of two rankers searchers prefer, by their clicks on lists that both share.
-
-A click is credited to the ranker that added the document. The ranker with more credit wins the session; ties
-are left out of the sign test.
-
-References
-----------
-O. Chapelle, T. Joachims, F. Radlinski and Y. Yue, Large-Scale Validation and Analysis of Interleaved Search Evaluation,
-ACM TOIS 30(1), 2012.
+"""Rankers compared by clicks: interleaving and A/B tests, and off-policy values.
 
 Interleaved lists: in each round a coin decides which side picks first; each side then adds its best document that is
 not in the list yet, and a click on it counts 1. What both rankings begin with is shown first, and counts 0. Where one
-ranking has no more documents, those of the other follow up to k, and a click on them counts 0.
+ranking has no more documents, those of the other follow up to k, and a click on them counts 0. A click is credited to
+the ranker that added the document. The ranker with more credit wins the session; ties are left out of the sign test.
 
-References
-----------
-F. Radlinski, M. Kurup and T. Joachims, How Does Clickthrough Data Reflect Retrieval Quality?, CIKM 2008 (algorithm 2,
-team draft).
-O. Chapelle, T. Joachims, F. Radlinski and Y. Yue, Large-Scale Validation and Analysis of Interleaved Search Evaluation,
-ACM TOIS 30(1), 2012 (clicks on what both rankings begin with).
-
-Off-policy value: what a ranker would be worth to the searchers of a log that another ranker made.
-
-Each click counts 1 / max(theta of its position, clip), the inverse of the probability that it was examined. With the
-sum v_qd of these for each pair, the value of a query is the discount that the ranker gives to what was clicked, and
-that of the log is its mean over searches (N_q of query q):
+Off-policy value: what a ranker would be worth to the searchers of a log that another ranker made. Each click counts
+1 / max(theta of its position, clip), the inverse of the probability that it was examined. With the sum v_qd of these for
+each pair, the value of a query is the discount that the ranker gives to what was clicked, and that of the log is its
+mean over searches (N_q of query q):
 
     value = sum_q N_q V_q / sum_q N_q
     V_q   = sum_d v_qd w(rank of d) / sum_d v_qd,     w(r) = 1 / log2(1 + r) for r <= depth, else 0
@@ -34,6 +17,10 @@ V_q is self-normalised: it is between 0 and 1 whatever the clicks are. Queries w
 
 References
 ----------
+F. Radlinski, M. Kurup and T. Joachims, How Does Clickthrough Data Reflect Retrieval Quality?, CIKM 2008 (algorithm 2,
+team draft).
+O. Chapelle, T. Joachims, F. Radlinski and Y. Yue, Large-Scale Validation and Analysis of Interleaved Search Evaluation,
+ACM TOIS 30(1), 2012 (credit, sign test, clicks on what both rankings begin with).
 T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017, section 4.
 A. Swaminathan and T. Joachims, The Self-Normalized Estimator for Counterfactual Learning, NIPS 2015.
 Effective sample size: A. Owen, Monte Carlo theory, methods and examples, chapter 9.3, (sum w)^2 / sum w^2.
