@@ -40,8 +40,8 @@ Interventions, WSDM 2019 (pairs that moved, and the adjacent chain).
 M. Richardson, E. Dominowska and R. Ragno, Predicting Clicks: Estimating the Click-Through Rate for New Ads, WWW 2007.
 A. Chuklin, I. Markov and M. de Rijke, Click Models for Web Search, 2015, section 3.2.
 N. Craswell, O. Zoeter, M. Taylor and B. Ramsey, An experimental comparison of click position-bias models, WSDM 2008.
-F. Guo, C. Liu and Y. Wang, Efficient multiple-click models in web search, WSDM 2009, section 4.1 (the last click for
-the last examined document).
+F. Guo, C. Liu and Y. Wang, Efficient multiple-click models in web search, WSDM 2009, section 4.1 (the last click
+for the last examined document).
 W. Zhang and R. Jones, Comparing Click Logs and Editorial Labels for Training Query Rewriting, Query Log Analysis
 workshop at WWW 2007 (clicks over expected clicks).
 
