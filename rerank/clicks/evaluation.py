@@ -7,8 +7,8 @@ the ranker that added the document. The ranker with more credit wins the session
 
 Off-policy value: what a ranker would be worth to the searchers of a log that another ranker made. Each click counts
 1 / max(theta of its position, clip), the inverse of the probability that it was examined. With the sum v_qd of these
-for each pair, the value of a query is the discount that the ranker gives to what was clicked, and that of the log is its
-mean over searches (N_q of query q):
+for each pair, the value of a query is the discount that the ranker gives to what was clicked, and that of the log is
+its mean over searches (N_q of query q):
 
     value = sum_q N_q V_q / sum_q N_q
     V_q   = sum_d v_qd w(rank of d) / sum_d v_qd,     w(r) = 1 / log2(1 + r) for r <= depth, else 0
