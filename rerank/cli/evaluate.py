@@ -222,7 +222,7 @@ def _of_clicks(clicks: rerank.Clicks, runs: Sequence[Path], depth: int | None, f
 
 
 def _table(values: dict[str, OffPolicyValue], form: str) -> str:
-    from rerank.types.query_table import text_table
+    from rerank.types.tables import text_table
 
     rows = [
         [
@@ -244,7 +244,7 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
 
 def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> str:
     from rerank.clicks.evaluation import InterleavingResult
-    from rerank.types.query_table import text_table
+    from rerank.types.tables import text_table
 
     if isinstance(result, InterleavingResult):
         middle = {"W/T/L": f"{result.wins}/{result.ties}/{result.losses}"}

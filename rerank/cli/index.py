@@ -69,7 +69,7 @@ def command(
     """
     from rerank.index.bound import is_index
     from rerank.index.scorer import Scorer
-    from rerank.types.passages import Passages
+    from rerank.types.retriever import Passages
 
     loaded = None if scorer in (None, NONE) else Scorer.of(scorer)  # before anything is built
     if output is None:

@@ -29,9 +29,8 @@ from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measures
 from rerank.runtime.codec import finite
 from rerank.types import Floats, Ints
-from rerank.types.frames import new_frame
 from rerank.types.ids import Ids
-from rerank.types.query_table import Shown, counted, text_table
+from rerank.types.tables import Shown, counted, new_frame, text_table
 
 DEFAULT_TEST = "t"
 DEFAULT_CORRECTION = "holm"

@@ -18,10 +18,9 @@ from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLi
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import BINS, Reliability
 from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
-from rerank.types.frames import new_frame
 from rerank.types.ids import Ids, trec_order
-from rerank.types.query_table import Shown, counted
 from rerank.types.records import SubtopicQrels
+from rerank.types.tables import Shown, counted, new_frame
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 

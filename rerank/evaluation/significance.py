@@ -21,7 +21,7 @@ from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measure
 from rerank.types import Floats, Ints
-from rerank.types.query_table import Shown, counted
+from rerank.types.tables import Shown, counted
 
 SAMPLES = 10_000
 BLOCK = 1 << 20  # random numbers of a block

@@ -33,7 +33,7 @@ from rerank.rankers.warm_start import NoBase
 from rerank.training.folds import query_values
 from rerank.trees.structures import FEATURES
 from rerank.types import RankingData
-from rerank.types.query_table import counted
+from rerank.types.tables import counted
 
 LISTED = 20  # features, of all that the model has
 NOT_STORED = "not kept in the model file"

@@ -43,7 +43,7 @@ from rerank.runtime.progress import track
 from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, pointers, query_blocks, query_rows
 from rerank.types.forward import ForwardIndex
-from rerank.types.passages import Passages
+from rerank.types.retriever import Passages
 from rerank.vectors.encoder import Encoded, query_vectors
 from rerank.vectors.vectors import ENCODER, LSI, Vectors
 

@@ -26,7 +26,7 @@ from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_nam
 from rerank.files.source import read_toml
 from rerank.runtime.codec import Choice, Field, Names, Number, Record, SchemaError, Sizes, Table, Text
 from rerank.runtime.registry import Registry
-from rerank.types.passages import PASSAGE_EXAMPLE, PASSAGE_RULE, Passages
+from rerank.types.retriever import PASSAGE_EXAMPLE, PASSAGE_RULE, Passages
 
 PACKAGES = ("rerank.features.families", "rerank.history.families")
 _REGISTRY: Registry[Family] = Registry("family of features", *PACKAGES, of_instances=True)

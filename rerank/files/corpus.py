@@ -45,7 +45,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, suggestion
-from rerank.files.rows import refuse_repeats
 from rerank.files.source import (
     BYTE_ORDER_MARK,
     MOST_BYTES,
@@ -58,6 +57,7 @@ from rerank.files.source import (
     json_objects,
     of_line,
     open_source,
+    refuse_repeats,
     refuse_stray,
     text_lines,
 )

@@ -1,10 +1,32 @@
-"""Ranking data as text (`svmlight.py`), in the native binary format or as Parquet, by the ending of the path.
+"""Ranking data as text, in the native binary format or as Parquet, by the ending of the path.
 
 .svm .txt .letor, also with .gz   LETOR / SVMlight text
 .npz                              NumPy arrays without pickle: every attribute of RankingData by its name, and `about`,
                                   the UTF-8 bytes of JSON with format, version, recipe, fingerprint, retriever and
                                   run_retrievers
 .parquet                          a row for each query-document pair, as data warehouses write them; needs pyarrow
+
+Rows of a query need not be adjacent; queries are ordered by their first row. Everything but queries without rows can be
+read again. Files are read and written in parts, never whole.
+
+Text, as of LETOR, SVMlight and LightGBM:
+
+    # features: bm25 length
+    # rerank: {"version": 1, "recipe": {…}}
+    2 qid:q1 1:12.5 2:140 # docid = GX008-86-4444840 base = 12.5
+
+- A row is label, query, then pairs `feature:value` in any order, with features numbered from 1. A feature without a
+  pair is 0, as the format defines; `nan` is a missing value. A repeated feature in a row is refused.
+- The comment may have the document id (`docid = X`), the base score (`base = S`) and a weight (`weight = W`), each of
+  the two in all rows or none. Where no row has `docid =`, the id is the first word of the comments if every row has one
+  and none is twice in a query (as RankLib and SVMrank write them), else the line number; the log says that there are
+  other comments.
+- If no row has `qid:`, the numbers of rows of successive queries are read from LightGBM's companion file: the path with
+  `.query` added, one number a line. The queries are then named 1, 2, …
+- The two header comments are optional. `# features:` has the names of features 1, 2, …; `# rerank:` has the JSON of
+  `rerank.files.rows.ABOUT`.
+
+NumPy parses all pairs of a chunk at once. If that fails, they are parsed one by one, to name the first wrong pair.
 
 Columns of Parquet:
 
@@ -15,22 +37,19 @@ Columns of Parquet:
     weight      number, optional; of the query where its rows have the same, else of each row
     others      features by name: numbers or booleans; null and NaN are missing values
 
-- Rows of a query need not be adjacent; queries are ordered by their first row.
-- `write_parquet` adds the schema metadata `rerank`, JSON of `rerank.files.rows.ABOUT`, so that everything but queries
-  without rows can be read again. Recipe and fingerprint are only those of the same features in the same order.
-- A file is read and written in parts, never whole.
-
-Vectors from outside: an array with the id of each row.
-
-.npy      NumPy's array of shape (n, dimensions); the ids are in the file of the same name that ends in .ids, one a line
-.parquet  columns `id` (or query_id, qid, doc_id, docno) and `vector` (or embedding), a list of numbers; needs pyarrow
+The schema metadata `rerank` is the JSON of `rerank.files.rows.ABOUT`. Recipe and fingerprint are only those of the same
+features in the same order.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,28 +58,360 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.rows import (
-    ABOUT,
-    NOT_STORED,
-    NOTHING,
-    STORED,
-    VERSION,
-    RowTable,
-    data_files,
-    joined,
+from rerank.files.rows import ABOUT, NOT_STORED, NOTHING, STORED, VERSION, RowTable, data_files, joined
+from rerank.files.source import (
+    LineFault,
+    check_file,
+    check_ids,
+    chunks,
+    finite_number,
+    json_object,
+    of_line,
+    records,
     refuse_repeats,
+    text,
+    whole_number,
 )
-from rerank.files.source import check_file, check_ids, filled_lines, json_object, of_line
-from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import store
-from rerank.runtime.codec import Record, at, first_repeated
+from rerank.runtime.codec import Record, at
 from rerank.runtime.mapped_rows import RowFile, row_blocks
 from rerank.runtime.output import whole_file
 from rerank.runtime.store import Blocks, Kind, Stored
-from rerank.types import RankingData, query_rows
-from rerank.types.frames import DOC_ID, LABEL, QUERY_ID, MappingFrame
-from rerank.types.ids import Ids, id_array, id_bytes
-from rerank.types.ranking_data import BASE_SCORE, WEIGHT, pair_columns, read_pairs, stored_members
+from rerank.types import Ints, RankingData, query_rows
+from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes, repeated_row
+from rerank.types.ranking_data import (
+    BASE_SCORE,
+    BOTH,
+    LISTED,
+    UNLISTED,
+    WEIGHT,
+    pair_columns,
+    read_pairs,
+    stored_members,
+)
+from rerank.types.tables import DOC_ID, LABEL, QUERY_ID, MappingFrame
+
+log = logging.getLogger("rerank")
+MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
+LEAST_DENSE = 1 << 28  # bytes that dense rows of a chunk of any size may have
+MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
+_DOC = re.compile(rb"\bdoc(?:id|no|_id)\s*[=:]\s*(\S+)(?:\s+base\s*=\s*(\S+))?(?:\s+weight\s*=\s*(\S+))?")
+NO_QUERY = ""  # of a row without `qid:`; an id is never empty
+Row = tuple[int, float, str, str, float, float, str, bytes]  # what `_row` returns
+
+
+@dataclass
+class Header:
+    """The content of the comment lines before the first row; `line` is that of the last one."""
+
+    line: int | None = None
+    feature_names: tuple[str, ...] | None = None
+    about: dict[str, Any] | None = None
+
+    def take(self, line: int, comment: bytes) -> None:
+        """Read a comment line (without its #)."""
+        beginning, _, content = comment.strip().partition(b":")
+        if beginning == b"features":
+            self.line = line
+            self.feature_names = tuple(map(text, content.split()))
+        elif beginning == b"rerank":
+            self.line = line
+            self.about = ABOUT.read(json_object(text(content)), {})
+
+    def names(self, n_features: int) -> tuple[str, ...]:
+        """Return the name of every feature: those of the header, by default "1", "2", …"""
+        if self.feature_names is None:
+            return tuple(str(number) for number in range(1, n_features + 1))
+        if len(self.feature_names) < n_features:
+            raise LineFault(
+                f"expected names for {n_features} features, got {len(self.feature_names)}. "
+                "Name them all, or remove the comment."
+            )
+        return self.feature_names
+
+
+def _header_lines(data: RankingData) -> Iterator[str]:
+    """Yield the comment lines for the data that rows cannot hold."""
+    yield " ".join(["# features:", *data.feature_names]) + "\n"
+    about = ({"labels": False} if data.labels is None else {}) | stored_members(data)
+    if about:
+        yield f"# rerank: {json.dumps({'version': VERSION, **about}, ensure_ascii=False)}\n"
+
+
+def _rows(path: Path, first: int, chunk: bytes, header: Header, in_header: bool) -> list[Row]:
+    """Return the rows of a chunk, whose first line is `first`; comments before the first row are read as the header."""
+    rows: list[Row] = []
+    for line, raw in enumerate(chunk.split(b"\n"), first):
+        body, _, comment = raw.partition(b"#")
+        columns = body.split(None, 2)
+        if columns:
+            rows.append(of_line(path, line, _row, line, columns, comment))
+        elif in_header and not rows:
+            of_line(path, line, header.take, line, comment)
+    return rows
+
+
+def _row(line: int, columns: list[bytes], comment: bytes) -> Row:
+    """Return line, label, query, document, base score, weight, first word of another comment, and pairs of a row.
+
+    `columns` is split at most twice; base score and weight are NaN where the comment has none.
+    """
+    label = _number("label", columns[0])
+    has_query = len(columns) > 1 and columns[1].startswith(b"qid:")
+    query = text(columns[1][4:]) if has_query else NO_QUERY
+    if has_query and not query:
+        raise LineFault("expected a query id after `qid:`, got none. Write it.")
+    pairs = b" ".join(columns[2 if has_query else 1 :]).rstrip()
+    match = _DOC.search(comment)
+    if match is None:
+        words = comment.split(None, 1)
+        return line, label, query, str(line), np.nan, np.nan, text(words[0]) if words else "", pairs
+    return line, label, query, text(match[1]), _number("base", match[2]), _number("weight", match[3]), "", pairs
+
+
+def _number(name: str, token: bytes | None) -> float:
+    """Return a finite number, NaN for none."""
+    number = np.nan if token is None else finite_number(token)
+    if number is None:
+        raise LineFault(f"expected a finite number as {name}, got {shown(token)}. Correct the {name}.")
+    return number
+
+
+def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) -> tuple[NDArray[np.float32], int]:
+    """Return the features of rows, (n_rows, largest feature), and the number of their pairs."""
+    parsed = _parsed_pairs(b" ".join(filter(None, pairs)))
+    if parsed is None:
+        pairs_of_lines = ((line, pair) for line, of_row in zip(lines, pairs, strict=True) for pair in of_row.split())
+        line, wrong = next((line, pair) for line, pair in pairs_of_lines if _parsed_pairs(pair) is None)
+        what = f"feature:value, a number from 1 to {MOST_FEATURES} and a finite float32 or nan"
+        raise FileFormatError(path, line, f"expected {what}, got {shown(wrong)}. Correct the pair.")
+    features, values = parsed
+    row = np.repeat(np.arange(len(lines)), [of_row.count(b":") for of_row in pairs])
+    largest = int(features.max(initial=0))
+    most_bytes = max(LEAST_DENSE, MOST_DENSE * len(chunk))
+    if 4 * len(lines) * largest > most_bytes:
+        raise FileFormatError(
+            path,
+            lines[row[np.argmax(features)]],
+            f"expected features whose dense rows have at most {most_bytes:,} bytes, got feature {largest} in one of "
+            f"{len(lines)} rows. Number the features that are used 1, 2, 3.",
+        )
+    ascending = (features[1:] > features[:-1]) | (row[1:] != row[:-1])
+    if not ascending.all():  # features may be in any order, but none twice
+        order = np.lexsort((features, row))
+        again = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
+        if again.any():
+            pair = order[1:][again][0]
+            message = (
+                f"expected each feature once in a row, got feature {features[pair]} again. Keep one of its values."
+            )
+            raise FileFormatError(path, lines[row[pair]], message)
+    X = np.zeros((len(lines), largest), dtype=np.float32)
+    X[row, features - 1] = values
+    return X, len(features)
+
+
+def _parsed_pairs(joined: bytes) -> tuple[Ints, NDArray[np.float32]] | None:
+    """Return feature numbers and values of all pairs of a chunk, or None if one is wrong."""
+    if not joined:
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
+    if b"  " in joined or len(joined.translate(None, b"\t\r\x0b\x0c")) < len(joined):
+        joined = b" ".join(joined.split())
+    letters = np.frombuffer(joined, dtype=np.uint8)
+    separators = np.flatnonzero((letters == ord(":")) | (letters == ord(" ")))
+    marks = letters[separators]
+    are_alternate = (
+        len(separators) % 2 == 1
+        and separators[0] > 0
+        and separators[-1] < len(letters) - 1
+        and (np.diff(separators) > 1).all()
+        and (marks[::2] == ord(":")).all()
+        and (marks[1::2] == ord(" ")).all()
+    )
+    if not are_alternate:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # NumPy before 2.3 warns where later ones raise
+        try:
+            numbers = np.fromstring(joined.replace(b":", b" "), dtype=np.float64, sep=" ")
+        except (ValueError, DeprecationWarning):
+            return None
+    if len(numbers) != len(separators) + 1:
+        return None
+    features = numbers[::2]
+    are_features = (features >= 1) & (features <= MOST_FEATURES) & (features == np.floor(features))
+    with np.errstate(over="ignore"):
+        values = numbers[1::2].astype(np.float32)
+    return (features.astype(np.int64), values) if are_features.all() and not np.isinf(values).any() else None
+
+
+def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
+    """Read features and labels from LETOR / SVMlight text."""
+    path = check_file(path, "a file of feature rows")
+    header = Header()
+    table = RowTable(RowFile(f"the features of {path}") if mapped else [])
+    lines: list[int] = []
+    words: list[str] = []
+    n_listed = 0
+    n_listed_zeros = 0
+    for first, chunk in chunks(path):
+        rows = _rows(path, first, chunk, header, not lines)
+        if rows:
+            some_lines, labels, queries, docs, bases, weights, some_words, pairs = map(list, zip(*rows, strict=True))
+            for ids in (queries, docs):
+                if max(map(len, ids)) > MOST_LETTERS:
+                    row = next(row for row, name in enumerate(ids) if len(name) > MOST_LETTERS)
+                    message = f"expected ids {ID_RULE}, got {len(ids[row])}. Shorten it."
+                    raise FileFormatError(path, some_lines[row], message)
+            X, n_pairs = _features(path, chunk, some_lines, pairs)
+            numbers = {LABEL: np.array(labels), BASE_SCORE: np.array(bases), WEIGHT: np.array(weights)}
+            table.append(queries, docs, numbers, X)
+            lines += some_lines
+            words += some_words
+            n_listed += n_pairs
+            n_listed_zeros += n_pairs - int(np.count_nonzero(X))
+    if not lines:
+        raise FileFormatError(
+            path, None, "expected rows `label qid:Q feature:value …`, got no row. Name a file with rows."
+        )
+    _drop_missing_columns(path, table, lines)
+    _set_queries(path, table, lines)
+    about = NOTHING if header.about is None else header.about
+    if header.feature_names is None:
+        zeros = BOTH if n_listed_zeros else UNLISTED
+        about = {**about, "zeros": LISTED if n_listed == len(lines) * table.width else zeros}
+    names = of_line(path, header.line, header.names, max(table.width, len(header.feature_names or ())))
+    return of_line(path, header.line, table.record, path, names, about, _document_ids(table, words), np.array(lines))
+
+
+def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray[np.float32]] | None = None) -> None:
+    """Write data as LETOR / SVMlight text.
+
+    A value of 0 is left out, NaN is written as `nan`. Queries without rows are not written.
+
+    Shapes: blocks float32 (n_rows_of_block, n_features).
+    """
+    _check_writable(data)
+    header = list(_header_lines(data))
+    with whole_file(path) as handle:
+        handle.writelines(header)
+        first = 0
+        for block in [data.X] if blocks is None else blocks:
+            handle.writelines(_block_lines(data, first, block))
+            first += len(block)
+
+
+def svmlight_text(data: RankingData) -> tuple[bytes, bytes]:
+    """Return the header and the rows of data as LETOR / SVMlight text."""
+    _check_writable(data)
+    return "".join(_header_lines(data)).encode(), "".join(_block_lines(data, 0, data.X)).encode()
+
+
+def _block_lines(data: RankingData, first: int, X: NDArray[np.float32]) -> Iterator[str]:
+    """Yield the rows from number `first` on, whose features are X, as text; queries without rows are left out."""
+    if np.isinf(X).any():
+        raise InvalidInputError(
+            "data: expected finite features or NaN, got infinity. Put NaN where a value is missing."
+        )
+    ptr = data.query_ptr
+    last = first + len(X)
+    for query in range(int(np.searchsorted(ptr, first, "right")) - 1, int(np.searchsorted(ptr, last, "left"))):
+        rows = slice(*ptr[query : query + 2].tolist())
+        yield from _row_lines(data, query, rows, X[rows.start - first : rows.stop - first])
+
+
+def _document_ids(table: RowTable, words: list[str]) -> NDArray[np.bytes_]:
+    """Return the document ids: those of `docid =`, or the first words of the comments where these can be ids."""
+    doc_ids = np.concatenate(table.docs)
+    if not any(words):
+        return doc_ids
+    if all(words) and max(map(len, words)) <= MOST_LETTERS:
+        named = id_bytes(id_array(words))
+        if repeated_row(table.query_of_rows(), named) is None:
+            return named
+    log.info("comments of rows that are no ids of documents are left out, e.g. %r.", next(filter(None, words)))
+    return doc_ids
+
+
+def _drop_missing_columns(path: Path, table: RowTable, lines: list[int]) -> None:
+    """Drop base scores and weights where no row has them; refuse those that some rows have."""
+    for name, written in ((BASE_SCORE, "base = S"), (WEIGHT, "weight = W")):
+        missing = np.isnan(table.column(name))
+        if missing.all():
+            del table.numbers[name]
+        elif missing.any():
+            raise FileFormatError(
+                path,
+                lines[np.argmax(missing)],
+                f"expected `{written}` in the comment of every row or of none, got none here. Write it.",
+            )
+
+
+def _set_queries(path: Path, table: RowTable, lines: list[int]) -> None:
+    """Number the queries of rows that have no `qid:` by LightGBM's companion file."""
+    if list(table.names) == [NO_QUERY]:
+        sizes = {str(number): size for number, size in enumerate(_companion_sizes(path, lines), 1) if size}
+        table.names = {name: query for query, name in enumerate(sizes)}
+        table.query = [np.repeat(np.arange(len(sizes)), list(sizes.values()))]
+    elif NO_QUERY in table.names:
+        line = lines[int(np.argmax(table.query_of_rows() == table.names[NO_QUERY]))]
+        raise FileFormatError(path, line, "expected `qid:Q` after the label, got none. Write the query id.")
+
+
+def _companion_sizes(path: Path, lines: list[int]) -> list[int]:
+    """Return the number of rows of each query from LightGBM's companion file; `lines` are those of the rows."""
+    bare = path.with_name(path.name.removesuffix(".gz"))
+    companion = next((c for c in (Path(f"{path}.query"), Path(f"{bare}.query")) if c.is_file()), None)
+    if companion is None:
+        raise FileFormatError(
+            path,
+            lines[0],
+            f"expected `qid:Q` after the label, got none. Write it, or the size of every query to {path.name}.query.",
+        )
+    sizes = [size for _, size in records(companion, "sizes of queries", _size)]
+    if sum(sizes) != len(lines):
+        raise FileFormatError(
+            companion,
+            None,
+            f"expected sizes that add up to the {len(lines)} rows of {path.name}, got {sum(sizes)}. Correct the sizes.",
+        )
+    return sizes
+
+
+def _size(content: str) -> int:
+    size = whole_number(content.strip())
+    if size is None:
+        raise LineFault(f"expected the number of rows of a query, got {shown(content)}. Write one size a line.")
+    return size
+
+
+def _check_writable(data: RankingData) -> None:
+    check_ids("data: ", (), [*data, *data.doc_ids.tolist(), *data.feature_names])
+    with_mark = next((name for name in data if "#" in name), None)  # what follows would be a comment
+    if with_mark is not None:
+        raise InvalidInputError(f"data: expected query ids without #, got {with_mark!r}. Rename it.")
+    for what, numbers in (("labels", data.labels), ("base scores", data.base_scores)):
+        if numbers is not None and not np.isfinite(numbers).all():
+            raise InvalidInputError(f"data: expected finite {what}, got NaN or infinity. Correct them.")
+
+
+def _row_lines(data: RankingData, query: int, rows: slice, X: NDArray[np.float32]) -> Iterator[str]:
+    """Yield the rows of one query, with the features X, as text."""
+    weights = data.row_weights if data.weights is None else np.broadcast_to(data.weights[query], data.n_rows)
+    nonzero = X != 0
+    features = (np.flatnonzero(nonzero) % max(data.n_features, 1) + 1).tolist()
+    values = X[nonzero].astype("S").tolist()  # the shortest text that reads back as the same float32
+    pairs = [f"{feature}:{value.decode()}" for feature, value in zip(features, values, strict=True)]
+    ends = np.cumsum(nonzero.sum(axis=1)).tolist()
+    start = 0
+    for row, end in zip(range(rows.start, rows.stop), ends, strict=True):
+        label = 0.0 if data.labels is None else float(data.labels[row])
+        more = "" if data.base_scores is None else f" base = {float(data.base_scores[row])!r}"
+        more += "" if weights is None else f" weight = {float(weights[row])!r}"
+        columns = [f"{label:.0f}" if label.is_integer() else repr(label), f"qid:{data.query_ids[query]}"]
+        yield " ".join(columns + pairs[start:end]) + f" # docid = {data.doc_ids[row]}{more}\n"
+        start = end
+
 
 Floats32 = NDArray[np.float32]
 PARQUET = ".parquet"
@@ -70,9 +421,6 @@ METADATA = b"rerank"  # key of what Parquet stores beside the rows
 ROWS_AT_ONCE = 1 << 14
 TEXT_ENDINGS = (".svm", ".txt", ".letor")
 DATA_ENDINGS = (*TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS), NPZ, PARQUET)
-IDS = ("id", "query_id", "qid", "doc_id", "docno")
-VECTOR = ("vector", "embedding")
-MOST_DIMENSIONS = 4096
 _WHAT = "a .npz file of ranking data"
 
 
@@ -285,97 +633,3 @@ def opened_parquet(path: Path) -> Iterator[Any]:
         raise FileFormatError(
             path, None, "expected a Parquet file, got something else or a damaged file. Write or fetch it anew."
         ) from fault
-
-
-def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
-    """Read vectors with their ids.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file that ends in .npy, with the ids beside it, or in .parquet.
-
-    Returns
-    -------
-    ids : ndarray of shape (n,), dtype str
-        The ids, each once.
-    vectors : ndarray of shape (n, dimensions), dtype float32
-        The vectors; those of a .npy file of float32 are a memory map.
-
-    Raises
-    ------
-    FileFormatError, MissingFileError
-        For a file that is damaged or missing.
-
-    """
-    path = check_file(path, "a file of vectors")
-    if path.suffix not in {".npy", ".parquet"}:
-        raise FileFormatError(path, None, "expected vectors in a file that ends in .npy or .parquet. Rename it.")
-    if path.suffix == ".parquet":
-        return of_line(path, None, checked_vectors, *_of_parquet(path))
-    try:
-        values = np.lib.format.open_memmap(path, mode="r")  # nothing in the file is executed
-    except Exception:  # a damaged header raises errors of many kinds
-        raise FileFormatError(
-            path, None, "expected an array of NumPy, got another file. Write it by np.save."
-        ) from None
-    names = check_file(path.with_suffix(".ids"), "the ids of the vectors, one a line")
-    ids = [content.strip() for _, content in filled_lines(names)]
-    return of_line(path, None, checked_vectors, ids, values)
-
-
-def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
-    """Return ids and vectors as arrays; raise InvalidInputError for what they cannot be."""
-    labels = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    for number, label in enumerate(labels):
-        if label is None or isinstance(label, float | np.floating):
-            raise InvalidInputError(
-                f"vectors: expected ids that are text or whole numbers, got {label!r} at vector {number}. Give each "
-                "vector its id."
-            )
-    names = list(map(str, labels))
-    array = np.asarray(values)
-    if array.ndim != 2 or array.dtype.kind not in "fiu" or not 1 <= array.shape[1] <= MOST_DIMENSIONS:
-        raise InvalidInputError(
-            f"vectors: expected numbers of shape (n, dimensions) with 1 to {MOST_DIMENSIONS} dimensions, got "
-            f"{array.dtype} of shape {array.shape}. Correct the array."
-        )
-    if len(names) != len(array):
-        raise InvalidInputError(
-            f"vectors: expected an id for each of {len(array)} vectors, got {len(names)}. Write one id a vector."
-        )
-    check_ids("vectors: ", (), names)
-    repeated = first_repeated(names)
-    if repeated is not None:
-        raise InvalidInputError(
-            f"vectors: expected each id once, got {shown(names[repeated])} twice. Drop one of the vectors."
-        )
-    with np.errstate(over="ignore"):
-        vectors = np.ascontiguousarray(array, dtype=np.float32)
-    for first in range(0, len(vectors), 1 << 12):
-        infinite = np.flatnonzero(~np.isfinite(vectors[first : first + (1 << 12)]).all(axis=1))
-        if len(infinite):
-            raise InvalidInputError(
-                f"vectors: expected finite numbers within float32, got others for {shown(names[first + infinite[0]])}. "
-                "Encode it again."
-            )
-    return id_array(names), vectors
-
-
-def _of_parquet(path: Path) -> tuple[list[Any], NDArray[Any]]:
-    """Return ids and vectors of a Parquet file."""
-    with opened_parquet(path) as file:
-        table = file.read()
-        columns = [next((name for name in names if name in table.column_names), None) for names in (IDS, VECTOR)]
-        if None in columns:
-            have = shown(table.column_names)
-            raise FileFormatError(path, None, f"expected the columns id and vector, got {have}. Rename the columns.")
-        ids, rows = (table.column(name).to_pylist() for name in columns)
-    try:
-        return ids, np.array(rows, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise FileFormatError(
-            path,
-            None,
-            "expected ids as text and vectors as lists of numbers of one length, got others. Correct them.",
-        ) from None

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.source import checked_path
+from rerank.files.source import checked_path, refuse_repeats
 from rerank.runtime.codec import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole, first_repeated
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.threads import memory_limit
 from rerank.types import Floats, Ints, RankingData, pointers
-from rerank.types.frames import LABEL
-from rerank.types.ids import Ids, Words, id_array, id_bytes, repeated_row
+from rerank.types.ids import id_array, id_bytes
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, grouped_members, weight_members, weights_of_rows
 from rerank.types.retriever import RETRIEVERS
+from rerank.types.tables import LABEL
 
 # What files store of data beside their rows, with its defaults; all files that are read together share the first ones.
 SHARED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS}
@@ -52,27 +51,6 @@ ABOUT = Record(
     NOTHING,
 )
 ROWS_AT_ONCE = 1 << 14  # moved to another order together
-
-
-def refuse_repeats(
-    path: Path,
-    names: Sequence[str] | Ids,
-    query: Ints,
-    docs: NDArray[Any],
-    lines: Iterable[int] | None = None,
-    codes: Words | None = None,
-    remedy: str = "",
-) -> None:
-    """Refuse a document that is twice in a query; `lines` are those of the rows, `remedy` what else can be done."""
-    row = repeated_row(query, docs, codes)
-    if row is not None:
-        where, what = (f" at row {row}", "rows") if lines is None else ("", "lines")
-        raise FileFormatError(
-            path,
-            None if lines is None else int(next(islice(lines, row, None))),
-            f"expected each document once in a query, got {shown(docs[row].item())} again in query "
-            f"{shown(str(names[query[row]]))}{where}. Remove one of the two {what}{remedy}.",
-        )
 
 
 @dataclass

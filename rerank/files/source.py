@@ -21,17 +21,30 @@ import shutil
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
 from rerank.runtime import codec
 from rerank.runtime.codec import ParseFault, parse_toml
-from rerank.types.ids import ID, ID_RULE, QUERY_ID, QUERY_RULE, WHITE_SPACE, first_broken
+from rerank.types.ids import (
+    ID,
+    ID_RULE,
+    QUERY_ID,
+    QUERY_RULE,
+    WHITE_SPACE,
+    Ids,
+    Ints,
+    Words,
+    first_broken,
+    repeated_row,
+)
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -93,6 +106,27 @@ def check_ids(what: str, query_ids: Iterable[str], others: Iterable[str] = ()) -
         broken = first_broken(names, form)
         if broken is not None:
             raise InvalidInputError(f"{what}expected ids {rule}, got {shown(broken)}. Rename it.")
+
+
+def refuse_repeats(
+    path: Path,
+    names: Sequence[str] | Ids,
+    query: Ints,
+    docs: NDArray[Any],
+    lines: Iterable[int] | None = None,
+    codes: Words | None = None,
+    remedy: str = "",
+) -> None:
+    """Refuse a document that is twice in a query; `lines` are those of the rows, `remedy` what else can be done."""
+    row = repeated_row(query, docs, codes)
+    if row is not None:
+        where, what = (f" at row {row}", "rows") if lines is None else ("", "lines")
+        raise FileFormatError(
+            path,
+            None if lines is None else int(next(islice(lines, row, None))),
+            f"expected each document once in a query, got {shown(docs[row].item())} again in query "
+            f"{shown(str(names[query[row]]))}{where}. Remove one of the two {what}{remedy}.",
+        )
 
 
 def id_text(name: str, value: object) -> str:

@@ -1,4 +1,4 @@
-"""Qrels and runs as trec_eval reads them, and qrels of subtopics as ndeval does.
+"""Qrels and runs as trec_eval reads them, at millions of lines a second, and qrels of subtopics as ndeval does.
 
 qrels   `qid iter docno label`: labels are whole numbers, which may be negative; iter is ignored. Also BEIR's `qid docno
         label`, whose first line may name the columns
@@ -10,18 +10,30 @@ Columns are separated by spaces or tabs. Blank lines and lines that begin with `
 characters, and a query id does not begin with `#`, so that everything that is read can be written. Rows of a query need
 not be adjacent. A repeated document in a query is refused. Scores are written as the shortest text that is read as the
 same float64.
+
+row    one line with columns
+group  adjacent rows of one query
+word   eight bytes of text as one number, the first byte lowest
+A chunk of ASCII with the right number of columns in each line is split by NumPy, word by word. Any other chunk is read
+line by line, which accepts everything that the format allows and names the first wrong line. Several threads split
+chunks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import io
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.columns import RANK, Layout, read_table
 from rerank.files.corpus import data_set_name, data_set_qrels
 from rerank.files.source import (
     FileLike,
@@ -29,15 +41,373 @@ from rerank.files.source import (
     check_file,
     check_ids,
     checked_path,
+    chunks,
     finite_number,
+    is_header,
     of_line,
     records,
+    refuse_repeats,
+    text,
 )
 from rerank.runtime.output import whole_file
-from rerank.types import Qrels, Run, query_rows
-from rerank.types.ids import sort_keys, trec_order
+from rerank.runtime.threads import NUMPY_THREADS
+from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows
+from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys, trec_order
 from rerank.types.records import SubtopicQrels
 from rerank.types.retriever import UNNAMED
+
+CHUNK_BYTES = 1 << 21  # with smaller chunks threads wait for the GIL, larger ones do not fit into the cache
+REUSED_BYTES = 31 << 20  # just below the maximum of glibc's dynamic mmap threshold
+WIDEST = 256  # bytes of a column; wider ones are read line by line
+QUERY = 0
+DOC = 2
+RANK = "rank"
+Bytes = NDArray[np.bytes_]
+ARRAYS = ("lengths", "doc_ids", "codes", "values")  # of rows
+PADDING = WIDEST + 8  # blanks after a chunk, so that its last columns can be read as words
+FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
+_BYTE = np.uint64(0xFF)
+_EACH = np.uint64(0x0101010101010101)
+_HIGH = np.uint64(0x8080808080808080)
+_PAIRS = np.uint64(0x000000FF000000FF)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns of a format.
+
+    Parameters
+    ----------
+    what : str
+        Name of the format, for errors.
+    columns : tuple of str
+        Names of the columns.
+    value : int
+        Index of the column with the number.
+    dtype : type
+        NumPy type of the number.
+    parse : callable
+        Returns the number in bytes, or None if there is none.
+    expected : str
+        What the number is, for errors.
+    extra : bool, default=False
+        Whether further columns are skipped, as trec_eval does in runs.
+    once : str, default=""
+        What else to do about a document that is repeated in a query, for errors.
+    doc : int, default=2
+        Index of the column with the document id.
+    three : Layout, optional
+        The layout of a file whose first row has three columns, and which may begin with their names.
+
+    """
+
+    what: str
+    columns: tuple[str, ...]
+    value: int
+    dtype: type[np.generic]
+    parse: Callable[[bytes], float | int | None]
+    expected: str
+    extra: bool = False
+    once: str = ""
+    doc: int = DOC
+    three: Layout | None = None
+
+    @property
+    def named(self) -> str:
+        """Number and names of the columns, for errors."""
+        return f"{len(self.columns)} columns ({' '.join(self.columns)})"
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows in the order of the file.
+
+    Parameters
+    ----------
+    names : list of str
+        Query id of each group.
+    lengths : ndarray of shape (n_groups,) and dtype int64
+        Number of rows of each group.
+    doc_ids : ndarray of shape (n_rows,) and dtype bytes
+        Document ids in UTF-8.
+    codes : ndarray of shape (n_rows,) and dtype uint64
+        Hash codes of the document ids, see `row_codes`.
+    values : ndarray of shape (n_rows,)
+        The numbers, of the layout's dtype.
+    lines : list of range
+        Line numbers of the rows.
+    tag : str
+        Last column of the first row.
+    layout : Layout
+        The layout of the file.
+
+    """
+
+    names: list[str]
+    lengths: Ints
+    doc_ids: NDArray[Any]
+    codes: Words
+    values: NDArray[Any]
+    lines: list[range]
+    tag: str
+    layout: Layout
+
+
+def read_table(path: FileLike, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> tuple[Ids, Ints, Rows]:
+    """Return query ids by first appearance, their pointers, and the rows of a file of columns, grouped by query.
+
+    A document that is repeated within a query is refused.
+    """
+    path = check_file(path, f"a {layout.what} file")
+    parts = [part for part in _parts(path, layout, chunk_bytes) if len(part.values)]
+    if not parts:
+        raise FileFormatError(path, None, f"expected lines of {layout.named}, got no line. Name a file with rows.")
+    rows = parts[0]
+    if len(parts) > 1:
+        arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
+        names = [name for part in parts for name in part.names]
+        rows = replace(rows, names=names, lines=[lines for part in parts for lines in part.lines], **arrays)
+    numbers: dict[str, int] = {}
+    query_of_group = np.array([numbers.setdefault(name, len(numbers)) for name in rows.names], dtype=np.int64)
+    names = list(numbers)
+    query_ptr = pointers(np.bincount(query_of_group, rows.lengths, len(names)).astype(np.int64))
+    query = np.repeat(query_of_group, rows.lengths)
+    codes = rows.codes + query.astype(np.uint64) * ODD
+    refuse_repeats(path, names, query, rows.doc_ids, chain.from_iterable(rows.lines), codes, layout.once)
+    if (query_of_group[1:] < query_of_group[:-1]).any():
+        order = np.argsort(query, kind="stable")
+        rows = replace(rows, doc_ids=rows.doc_ids[order], values=rows.values[order])
+    return id_array(names), query_ptr, rows
+
+
+def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
+    """Yield the rows of each chunk, in the order of the file."""
+
+    def split(line: int, chunk: bytes) -> Rows:
+        return _split_fast(line, chunk, layout) or _split_by_line(path, line, chunk, layout)
+
+    # Freeing a block of this size raises glibc's mmap threshold, so that it reuses the memory of chunks instead of
+    # returning it to the system, which would take a tenth of the time of an evaluation.
+    np.empty(REUSED_BYTES, dtype=np.uint8)
+    waiting: deque[Future[Rows]] = deque()
+    with ThreadPoolExecutor(NUMPY_THREADS) as pool:
+        for line, chunk in chunks(path, chunk_bytes):
+            if line == 1:
+                layout, header = _layout_of(chunk, layout)
+                line = line + bool(header)
+                chunk = chunk[header:]
+            waiting.append(pool.submit(split, line, chunk))
+            if len(waiting) > 2 * NUMPY_THREADS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
+    """Return the layout of a file by its first row, and the number of bytes of a line that names the columns."""
+    rows = (raw for raw in io.BytesIO(chunk) if raw.strip() and not raw.startswith(b"#"))
+    first = next(rows, b"")
+    fields = first.split()
+    three = layout.three
+    if three is None or len(fields) != len(three.columns):
+        return layout, 0
+    if chunk.startswith(first) and is_header(fields[0].decode("utf-8", "replace")):
+        is_named = three.columns[three.value] != RANK or RANK.encode() in fields[three.value].lower()
+        return (three, len(first)) if is_named else (layout, 0)  # scores are no ranks
+    return layout if three.parse(fields[three.value]) is None else three, 0
+
+
+def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
+    """Split a chunk without a Python loop over rows, or return None where it has to be read line by line."""
+    padded = chunk + b" " * PADDING
+    bounds = _column_bounds(chunk, np.frombuffer(padded, dtype=np.uint8), len(layout.columns))
+    if bounds is None:
+        return None
+    starts, lengths = bounds
+    if lengths[:, (QUERY, layout.doc, layout.value)].max() > WIDEST:
+        return None
+    windows = np.ndarray((len(chunk) + WIDEST,), "<u8", padded, 0, (1,))  # the word that begins at each byte
+    number = starts[:, layout.value], lengths[:, layout.value]
+    values, parsed = parse_decimals(windows, *number, layout.dtype is np.int64)
+    others = np.flatnonzero(~parsed)
+    for row, start, length in np.column_stack([others, number[0][others], number[1][others]]).tolist():
+        value = layout.parse(padded[start : start + length])
+        if value is None:
+            return None
+        values[row] = value
+    queries = _words(windows, starts[:, QUERY], lengths[:, QUERY])
+    docs = _words(windows, starts[:, layout.doc], lengths[:, layout.doc])
+    changed = np.zeros(len(queries), dtype=np.bool_)
+    for word in queries.T:
+        changed[1:] |= word[1:] != word[:-1]
+    changed[0] = True
+    first = np.flatnonzero(changed)
+    names = _as_bytes(queries[first])
+    if np.char.startswith(names, b"#").any():
+        return None
+    return Rows(
+        names.astype(np.str_).tolist(),
+        np.diff(first, append=len(queries)),
+        _as_bytes(docs),
+        row_codes(np.zeros(len(docs), dtype=np.int64), _as_bytes(docs)),
+        values,
+        [range(line, line + len(docs))],
+        chunk[starts[0, -1] : starts[0, -1] + lengths[0, -1]].decode("ascii"),
+        layout,
+    )
+
+
+def _column_bounds(chunk: bytes, letters: NDArray[np.uint8], n_columns: int) -> tuple[Ints, Ints] | None:
+    """Return first byte and length of every column, (n_rows, n_columns) each."""
+    blank = letters <= ord(" ")
+    n_lines = np.count_nonzero(letters == ord("\n"))
+    if not chunk or blank[0] or not chunk.isascii():
+        return None
+    tabs_and_returns = np.count_nonzero(letters == ord("\t")) + np.count_nonzero(letters == ord("\r"))
+    if np.count_nonzero(letters < ord(" ")) != n_lines + tabs_and_returns:
+        return None
+    ends = np.flatnonzero(blank[1:] > blank[:-1]) + 1
+    if len(ends) != n_lines * n_columns:
+        return None
+    single = np.count_nonzero(blank) == len(ends) + PADDING
+    starts = np.empty_like(ends)
+    starts[0] = 0
+    np.add(ends[:-1] if single else np.flatnonzero(blank[1:] < blank[:-1]), 1, out=starts[1:])
+    # As many newlines as rows, and one directly before each row: no row has a newline in it, and no line is blank.
+    if (letters[starts[n_columns::n_columns] - 1] != ord("\n")).any():
+        return None
+    return starts.reshape(-1, n_columns), (ends - starts).reshape(-1, n_columns)
+
+
+def _words(windows: Words, starts: Ints, lengths: Ints) -> Words:
+    """Return one column as (n_rows, width) words, padded with 0."""
+    words = np.empty((len(starts), -(-int(lengths.max()) // 8)), dtype="<u8")
+    for index in range(words.shape[1]):
+        word = windows[starts + 8 * index]
+        np.bitwise_and(word, FIRST_BYTES[np.clip(lengths - 8 * index, 0, 8)], out=words[:, index])
+    return words
+
+
+def _as_bytes(words: Words) -> Bytes:
+    return words.view(f"S{8 * words.shape[1]}")[:, 0]
+
+
+def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) -> Rows:
+    """Split a chunk line by line; each row is a group of its own."""
+    rows = []
+    for line, raw in enumerate(chunk.split(b"\n"), first_line):
+        fields = raw.split()
+        if fields and not raw.startswith(b"#"):
+            rows.append((range(line, line + 1), *of_line(path, line, _checked, fields, layout)))
+    lines, values, queries, docs, tags = map(list, zip(*rows, strict=True)) if rows else ([] for _ in range(5))
+    doc_ids = id_bytes(id_array(docs))
+    codes = row_codes(np.zeros(len(rows), dtype=np.int64), doc_ids)
+    ones = np.ones(len(rows), dtype=np.int64)
+    return Rows(queries, ones, doc_ids, codes, np.array(values, layout.dtype), lines, tags[0] if tags else "", layout)
+
+
+def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str, str]:
+    """Return the number, query id, document id and last column of a line; refuse a wrong number of columns."""
+    missing = len(layout.columns) - len(fields)
+    # A space in a document id shifts the columns after it: column 3 is then not a whole number.
+    shifted = missing < 0 and not (layout.extra and fields[3].lstrip(b"-").isdigit())
+    if missing > 0 or shifted:
+        remedy = "Ids may hold no white space" if shifted else f"Write the missing column{'s' * (missing > 1)}"
+        if fields[0].startswith((b"{", b"[")):
+            remedy = "Read JSON with json.load, and pass it as a mapping"
+        elif len(fields) == 1 and b"," in fields[0]:
+            remedy = "Put tabs for the commas"
+        raise LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
+    value = layout.parse(fields[layout.value])
+    if value is None:
+        name = layout.columns[layout.value]
+        raise LineFault(f"expected {layout.expected} as {name}, got {shown(fields[layout.value])}. Correct the {name}.")
+    query = text(fields[QUERY])
+    doc = text(fields[layout.doc])
+    check_ids("", [query], [doc])
+    return value, query, doc, text(fields[len(layout.columns) - 1])
+
+
+_TENS = np.array([10**count for count in range(9)], dtype=np.uint64)
+_POWERS = np.array([10.0**power for power in range(20)])
+
+
+def parse_decimals(
+    windows: Words, starts: Ints, lengths: Ints, whole_numbers: bool
+) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return numbers of the form `[-]digits[.digits]` with at most 19 digits.
+
+    Shapes: starts, lengths int64 (n,); numbers (n,); parsed bool (n,).
+    """
+    first = windows[starts]
+    negative = (first & _BYTE) == ord("-")
+    if negative.any():
+        starts = starts + negative
+        lengths = lengths - negative
+        first = windows[starts]
+    dot = first ^ _EACH * np.uint64(ord("."))
+    dot = (dot - _EACH) & ~dot & _HIGH  # the lowest set bit marks the first dot
+    whole = np.minimum(np.bitwise_count(~dot & (dot - np.uint64(1))) >> 3, lengths)
+    decimals = np.maximum(lengths - whole - 1, 0)
+    digits, not_digits = _digits(first, whole)
+    for offset in range(0, min(int(decimals.max()), 24), 8):
+        count = np.clip(decimals - offset, 0, 8)
+        more, not_digits_either = _digits(windows[starts + whole + (1 + offset)], count)
+        digits = digits * _TENS[count] + more
+        not_digits |= not_digits_either
+    parsed = (not_digits == 0) & (whole + decimals > 0) & (whole + decimals < 20)
+    if whole_numbers:
+        return np.where(negative, -digits.astype(np.int64), digits.astype(np.int64)), parsed & (lengths == whole)
+    parsed &= (whole < 8) | (lengths == whole)
+    values, certain = _quotients(digits * parsed, np.minimum(decimals, 19))
+    return np.negative(values, out=values, where=negative), parsed & certain
+
+
+def _quotients(digits: Words, decimals: Ints) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return digits / 10**decimals as float64, rounded once, and where that is certain.
+
+    10**decimals is exact, and so are digits below 2**53: one division then rounds correctly (Clinger 1990, How to read
+    floating point numbers accurately). Others are divided in double-double arithmetic (Dekker 1971); a quotient that
+    may be halfway between two float64 is not certain.
+    """
+    quotients = digits / _POWERS[decimals]
+    certain = np.ones(len(digits), dtype=np.bool_)
+    large = np.flatnonzero(digits >> np.uint64(53))
+    if len(large):
+        upper = digits[large].astype(np.float64)
+        power = _POWERS[decimals[large]]
+        quotient = quotients[large]
+        lower = (digits[large] - upper.astype(np.uint64)).view(np.int64)
+        product, (high, low), (power_high, power_low) = quotient * power, _halves(quotient), _halves(power)
+        error = ((high * power_high - product) + high * power_low + low * power_high) + low * power_low
+        rest = ((upper - product) - error + lower) / power
+        quotients[large] = quotient + rest
+        certain[large] = quotient + rest * (1 - 1e-9) == quotient + rest * (1 + 1e-9)
+    return quotients, certain
+
+
+def _halves(numbers: Floats) -> tuple[Floats, Floats]:
+    """Return the upper and lower 26 bits of float64 numbers (Veltkamp's split)."""
+    scaled = numbers * float((1 << 27) + 1)
+    upper = scaled - (scaled - numbers)
+    return upper, numbers - upper
+
+
+def _digits(word: Words, count: Ints) -> tuple[Words, Words]:
+    """Return the number in the first `count` bytes of each word, and a mask that is not 0 where a byte is no digit.
+
+    One multiplication joins pairs of digits, another pairs of pairs (Lemire 2018, Quickly parsing eight digits).
+    """
+    digits = (word ^ _EACH * np.uint64(ord("0"))) << (64 - 8 * count).astype(np.uint64)
+    not_digits = (digits + _EACH * np.uint64(0x7F - 9)) & _HIGH
+    digits = digits * np.uint64(10) + (digits >> np.uint64(8))
+    upper = (digits >> np.uint64(16)) & _PAIRS
+    digits &= _PAIRS
+    digits *= np.uint64(100 + (1000000 << 32))
+    digits += upper * np.uint64(1 + (10000 << 32))
+    digits >>= np.uint64(32)
+    return digits, not_digits
+
 
 INT64 = np.iinfo(np.int64)
 SUBTOPIC_COLUMNS = "4 columns (query subtopic document label)"

@@ -36,10 +36,9 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import array_log, log
 from rerank.runtime.threads import in_threads, kernel_threads, row_parts
-from rerank.types.forward import ForwardIndex
+from rerank.types.forward import ForwardIndex, counted_terms
 from rerank.types.ids import Floats, Ids, Ints, by_number, id_array, joined_rows, pointers, query_rows
 from rerank.types.retriever import CONTENTS
-from rerank.types.vocabulary import counted_terms
 
 TERMS = 40  # heaviest terms of a document that are kept
 NEAREST = 20  # documents of each document

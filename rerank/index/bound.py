@@ -44,11 +44,9 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InOrder
 from rerank.runtime.store import cache_folder
 from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.types.forward import ForwardIndex
+from rerank.types.forward import ForwardIndex, find_terms
 from rerank.types.ids import QUERY, id_array
-from rerank.types.passages import Passages
-from rerank.types.retriever import BM25, CONTENTS, K1, B
-from rerank.types.vocabulary import find_terms
+from rerank.types.retriever import BM25, CONTENTS, K1, B, Passages
 from rerank.vectors.vectors import ENCODER, Vectors
 
 if TYPE_CHECKING:

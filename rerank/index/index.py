@@ -19,9 +19,8 @@ from rerank.lucene.arrays import stored_forward
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file
 from rerank.types import RankingData
-from rerank.types.passages import Passage, Passages
-from rerank.types.query_table import counted
-from rerank.types.retriever import CONTENTS
+from rerank.types.retriever import CONTENTS, Passage, Passages
+from rerank.types.tables import counted
 from rerank.vectors.vectors import ENCODER
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart

@@ -23,8 +23,7 @@ from rerank.lucene.documents import stored_fields as stored_fields
 from rerank.lucene.texts import DocumentReader, TextDocument, UnusableTextError, check_characters
 from rerank.types import Ints, Run, Topics
 from rerank.types.ids import id_array
-from rerank.types.passages import Passage, Passages
-from rerank.types.retriever import CONTENTS
+from rerank.types.retriever import CONTENTS, Passage, Passages
 
 if TYPE_CHECKING:
     from rerank.index.bound import BoundIndex

@@ -24,9 +24,9 @@ from rerank.lucene.texts import (
     check_characters,
 )
 from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.frames import frame_rows, is_frame, is_missing
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Retriever
+from rerank.types.tables import frame_rows, is_frame, is_missing
 
 if TYPE_CHECKING:
     from rerank.index.bound import BoundIndex

@@ -15,8 +15,8 @@ from rerank.errors import InvalidInputError, unknown_name
 from rerank.lucene.folder import shard_of
 from rerank.runtime.codec import is_unicode
 from rerank.runtime.progress import track
-from rerank.types.frames import frame_rows, is_frame, is_missing, number_of
 from rerank.types.ids import MOST_LETTERS
+from rerank.types.tables import frame_rows, is_frame, is_missing, number_of
 
 _log = logging.getLogger("rerank")
 CONTENTS = "contents"

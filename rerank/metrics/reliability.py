@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.types import Floats, Ints
-from rerank.types.query_table import Shown, counted
+from rerank.types.tables import Shown, counted
 
 BINS = 15
 

@@ -15,9 +15,9 @@ from rerank.pipeline.rerank import rerank, rerank_texts
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Run
-from rerank.types.frames import number_of, plain_value
 from rerank.types.ids import QUERY
 from rerank.types.retriever import CONTENTS
+from rerank.types.tables import number_of, plain_value
 
 
 class TextReranker:

@@ -19,9 +19,9 @@ from rerank.runtime.codec import SchemaError, first_repeated
 from rerank.runtime.kernels import kernel
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData
-from rerank.types.frames import LABEL, is_missing, number_of, refuse_categories, unmasked
 from rerank.types.ids import Ids, id_array
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members
+from rerank.types.tables import LABEL, is_missing, number_of, refuse_categories, unmasked
 
 
 def data_from_arrays(X: object, y: object, qid: object, weights: object = None) -> tuple[RankingData, Ints]:

@@ -33,8 +33,7 @@ from rerank.pipeline.applying import Cutoff
 from rerank.runtime.codec import REMEDY
 from rerank.service.settings import ServiceError, unknown
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
-from rerank.types.passages import Passage
-from rerank.types.retriever import CONTENTS
+from rerank.types.retriever import CONTENTS, Passage
 
 RERANK_PATHS = ("/rerank", "/v1/rerank", "/v2/rerank", "/infinity/rerank")
 MOST_FIELDS = 64

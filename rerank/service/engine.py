@@ -54,8 +54,7 @@ from rerank.service.settings import (
 )
 from rerank.types import RankingData, Run, Topics, pointers
 from rerank.types.ids import QUERY, Floats, Ints, id_array, position_order, trec_order
-from rerank.types.passages import Passage
-from rerank.types.retriever import BM25, CONTENTS, Retriever
+from rerank.types.retriever import BM25, CONTENTS, Passage, Retriever
 
 STRONGEST = 6  # features that explain a document
 START = "start: BM25"  # what explanations call the scores that a model starts from

@@ -30,7 +30,7 @@ from prometheus_client import Counter
 
 from rerank.clicks.reading import EVENTS, TOPICS, key_of_text
 from rerank.errors import InvalidInputError, shown
-from rerank.files.svmlight import svmlight_text
+from rerank.files.data import svmlight_text
 from rerank.service.bodies import SearchJob
 from rerank.service.settings import ServiceError, Settings
 from rerank.types import RankingData, Run

@@ -22,20 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.runtime.codec import first_repeated
 from rerank.runtime.mapped_rows import row_blocks
-from rerank.types.frames import (
-    ALIASES,
-    DOC_ID,
-    LABEL,
-    QUERY_ID,
-    Frame,
-    column_name,
-    id_column,
-    new_frame,
-    number_column,
-    numbered_queries,
-    place,
-    refuse_categories,
-)
 from rerank.types.ids import (
     Floats,
     Ids,
@@ -47,9 +33,25 @@ from rerank.types.ids import (
     pointers,
     query_rows,
 )
-from rerank.types.query_table import FIRST_COLUMNS, QueryTable, counted
 from rerank.types.records import Run
 from rerank.types.retriever import UNNAMED, Retriever, retriever_members
+from rerank.types.tables import (
+    ALIASES,
+    DOC_ID,
+    FIRST_COLUMNS,
+    LABEL,
+    QUERY_ID,
+    Frame,
+    QueryTable,
+    column_name,
+    counted,
+    id_column,
+    new_frame,
+    number_column,
+    numbered_queries,
+    place,
+    refuse_categories,
+)
 
 LISTED, UNLISTED, BOTH = "listed", "unlisted", "both"  # what a 0 of sparse rows is
 MOST_LABEL = 2.0**31  # a larger absolute value is not a grade

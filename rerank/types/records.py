@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.types import frames
-from rerank.types.frames import Frame
 from rerank.types.ids import (
     Floats,
     Ids,
@@ -25,8 +23,30 @@ from rerank.types.ids import (
     sort_keys,
     trec_order,
 )
-from rerank.types.query_table import QueryTable, Shown, counted, group_rows, numbered
 from rerank.types.retriever import UNNAMED, Retriever
+from rerank.types.tables import (
+    DOC_ID,
+    LABEL,
+    QUERY_ID,
+    RANK,
+    SCORE,
+    TEXT,
+    Frame,
+    MappingFrame,
+    QueryTable,
+    Shown,
+    column_name,
+    counted,
+    frame_of,
+    group_rows,
+    grouped_rows,
+    id_column,
+    is_frame,
+    label_column,
+    new_frame,
+    number_column,
+    numbered,
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +100,7 @@ class Topics(Shown, Mapping[str, str]):
         """
         if isinstance(topics, cls):
             return topics
-        if frames.is_frame(topics):
+        if is_frame(topics):
             return cls.from_frame(topics)
         if not isinstance(topics, Mapping) or not len(topics):
             size = f"{len(topics)} entries" if isinstance(topics, Sized) else "no size"
@@ -110,8 +130,8 @@ class Topics(Shown, Mapping[str, str]):
             If a column is missing, an id is not text or a whole number or occurs twice, or a text is missing or blank.
 
         """
-        query_ids = frames.id_column("topics", frame, frames.QUERY_ID).tolist()
-        column = frame[frames.column_name("topics", frame, frames.TEXT)]
+        query_ids = id_column("topics", frame, QUERY_ID).tolist()
+        column = frame[column_name("topics", frame, TEXT)]
         return cls._of_rows(query_ids, np.asarray(column).tolist())
 
     @classmethod
@@ -166,8 +186,8 @@ class Topics(Shown, Mapping[str, str]):
             The topics.
 
         """
-        columns = {frames.QUERY_ID: list(self.texts), frames.TEXT: list(self.texts.values())}
-        return frames.new_frame({name: np.array(values, dtype=object) for name, values in columns.items()})
+        columns = {QUERY_ID: list(self.texts), TEXT: list(self.texts.values())}
+        return new_frame({name: np.array(values, dtype=object) for name, values in columns.items()})
 
 
 SUBTOPIC = "subtopic"
@@ -191,7 +211,7 @@ class Qrels(QueryTable):
     """
 
     labels: Ints
-    value_names: ClassVar[Mapping[str, str]] = {"labels": frames.LABEL}
+    value_names: ClassVar[Mapping[str, str]] = {"labels": LABEL}
 
     def __getitem__(self, query_id: str) -> dict[str, int]:
         rows = self.rows(query_id)
@@ -250,7 +270,7 @@ class Qrels(QueryTable):
             For another form, an id that is neither text nor a whole number, or a label that is not a whole number.
 
         """
-        return qrels if isinstance(qrels, cls) else cls.from_frame(frames.frame_of("qrels", frames.LABEL, qrels))
+        return qrels if isinstance(qrels, cls) else cls.from_frame(frame_of("qrels", LABEL, qrels))
 
     @classmethod
     def from_frame(cls, frame: Frame) -> Qrels:
@@ -273,8 +293,8 @@ class Qrels(QueryTable):
             document twice.
 
         """
-        names, query_ptr, doc_ids, order = frames.grouped_rows("qrels", frame)
-        return cls(names, query_ptr, doc_ids, frames.label_column("qrels", frame)[order])
+        names, query_ptr, doc_ids, order = grouped_rows("qrels", frame)
+        return cls(names, query_ptr, doc_ids, label_column("qrels", frame)[order])
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with the columns query_id, doc_id and label, a row for each judgement.
@@ -288,11 +308,11 @@ class Qrels(QueryTable):
 
         """
         columns = {
-            frames.QUERY_ID: self.query_ids[query_rows(self.query_ptr)].astype(object),
-            frames.DOC_ID: self.doc_ids.astype(object),
-            frames.LABEL: self.labels,
+            QUERY_ID: self.query_ids[query_rows(self.query_ptr)].astype(object),
+            DOC_ID: self.doc_ids.astype(object),
+            LABEL: self.labels,
         }
-        return frames.new_frame(columns)
+        return new_frame(columns)
 
     def summary(self) -> str:
         """Return the counts.
@@ -391,7 +411,7 @@ class SubtopicQrels(QueryTable):
 
     subtopics: Ids
     labels: Ints
-    value_names: ClassVar[Mapping[str, str]] = {"subtopics": SUBTOPIC, "labels": frames.LABEL}
+    value_names: ClassVar[Mapping[str, str]] = {"subtopics": SUBTOPIC, "labels": LABEL}
 
     @classmethod
     def from_rows(cls, query_ids: ArrayLike, subtopics: ArrayLike, doc_ids: ArrayLike, labels: ArrayLike) -> Self:
@@ -456,10 +476,8 @@ class SubtopicQrels(QueryTable):
             As for `from_rows`, and if a column is missing or a label is not a whole number.
 
         """
-        query_ids, subtopics, doc_ids = (
-            frames.id_column("qrels", frame, name) for name in (frames.QUERY_ID, SUBTOPIC, frames.DOC_ID)
-        )
-        return cls.from_rows(query_ids, subtopics, doc_ids, frames.label_column("qrels", frame))
+        query_ids, subtopics, doc_ids = (id_column("qrels", frame, name) for name in (QUERY_ID, SUBTOPIC, DOC_ID))
+        return cls.from_rows(query_ids, subtopics, doc_ids, label_column("qrels", frame))
 
     def numbered(self) -> tuple[Qrels, Ints]:
         """Return the judged documents, each once with its number from 1 as its label, and the number of each row.
@@ -531,7 +549,7 @@ class Run(QueryTable):
 
     scores: Floats
     name: str = UNNAMED
-    value_names: ClassVar[Mapping[str, str]] = {"scores": frames.SCORE}
+    value_names: ClassVar[Mapping[str, str]] = {"scores": SCORE}
 
     def __getitem__(self, query_id: str) -> dict[str, float]:
         rows = self.rows(query_id)
@@ -595,11 +613,11 @@ class Run(QueryTable):
         """
         if isinstance(run, cls):
             return run
-        filled = cls.from_frame(frames.frame_of("run", frames.SCORE, run))
+        filled = cls.from_frame(frame_of("run", SCORE, run))
         if not isinstance(run, Mapping) or len(filled) == len(run):
             return filled
         names = np.fromiter(run, dtype=object, count=len(run))  # also of queries without a document
-        query_ids = frames.id_column("run", frames.MappingFrame({frames.QUERY_ID: names}, 0), frames.QUERY_ID)
+        query_ids = id_column("run", MappingFrame({QUERY_ID: names}, 0), QUERY_ID)
         counts = dict(zip(filled, np.diff(filled.query_ptr).tolist(), strict=True))
         query_ptr = pointers([counts.get(name, 0) for name in query_ids.tolist()])
         return replace(filled, query_ids=query_ids, query_ptr=query_ptr)
@@ -628,13 +646,13 @@ class Run(QueryTable):
             contradict the ranks, or a query has a document twice.
 
         """
-        names, query_ptr, doc_ids, order = frames.grouped_rows("run", frame)
-        scores = frames.number_column("run", frame, frames.column_name("run", frame, frames.SCORE))[order]
+        names, query_ptr, doc_ids, order = grouped_rows("run", frame)
+        scores = number_column("run", frame, column_name("run", frame, SCORE))[order]
         run = cls(names, query_ptr, doc_ids, scores, name)
-        rank_column = frames.column_name("run", frame, frames.RANK, required=False)
+        rank_column = column_name("run", frame, RANK, required=False)
         if rank_column is None:
             return run.take(run.trec_order())
-        ranks = frames.number_column("run", frame, rank_column)[order]
+        ranks = number_column("run", frame, rank_column)[order]
         run = run.take(np.lexsort((ranks, query_rows(query_ptr))))
         with np.errstate(over="ignore", invalid="ignore"):
             rises = np.diff(run.scores.astype(np.float32), prepend=np.float32(np.inf)) > 0  # as trec_eval compares them
@@ -663,12 +681,12 @@ class Run(QueryTable):
         """
         numbers = query_rows(self.query_ptr)
         columns = {
-            frames.QUERY_ID: self.query_ids[numbers].astype(object),
-            frames.DOC_ID: self.doc_ids.astype(object),
-            frames.SCORE: self.scores,
-            frames.RANK: np.arange(1, self.n_rows + 1) - self.query_ptr[:-1][numbers],
+            QUERY_ID: self.query_ids[numbers].astype(object),
+            DOC_ID: self.doc_ids.astype(object),
+            SCORE: self.scores,
+            RANK: np.arange(1, self.n_rows + 1) - self.query_ptr[:-1][numbers],
         }
-        return frames.new_frame(columns)
+        return new_frame(columns)
 
     def summary(self) -> str:
         """Return the name and the counts.
@@ -683,7 +701,7 @@ class Run(QueryTable):
 
     def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
         ranks = np.arange(self.n_rows)[rows] - self.query_ptr[:-1][query_rows(self.query_ptr)[rows]] + 1
-        return {**super()._value_columns(rows), frames.RANK: ranks.tolist()}
+        return {**super()._value_columns(rows), RANK: ranks.tolist()}
 
     @property
     def retriever(self) -> Retriever | None:

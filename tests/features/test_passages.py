@@ -13,7 +13,7 @@ from rerank.features.extract import Records, extract
 from rerank.features.families.passages import field_spans
 from rerank.features.recipe import Recipe
 from rerank.types import Run
-from rerank.types.passages import Passages
+from rerank.types.retriever import Passages
 from tests.features.awkward import QUERIES
 from tests.features.collection import Documents, forward_index
 from tests.oracles import passages as oracle

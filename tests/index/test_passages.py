@@ -12,7 +12,7 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.features.recipe import Recipe
-from rerank.types.passages import Passage, Passages
+from rerank.types.retriever import Passage, Passages
 from tests.pipeline.test_texts import awkward
 from tests.tiny import FILLER, WORDS
 

@@ -34,7 +34,7 @@ from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import prefetch
 from rerank.types.forward import FieldArrays
 from rerank.types.ids import Ints
-from rerank.types.passages import Passages
+from rerank.types.retriever import Passages
 
 BEST = 3  # passages whose mean is a feature
 N_COLUMNS = 9

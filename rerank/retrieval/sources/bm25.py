@@ -27,9 +27,8 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import array_log2
 from rerank.types import Floats, Ints, Run, pointers
-from rerank.types.forward import FieldArrays
+from rerank.types.forward import FieldArrays, counted_terms
 from rerank.types.retriever import BM25
-from rerank.types.vocabulary import counted_terms
 
 WeightedTerms = tuple[Ints, Floats]  # term numbers and weights
 DOCUMENTS = 10  # that a query is expanded by

@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, RerankError
-from rerank.files.data import checked_vectors, read_vectors
+from rerank.files.lists import checked_vectors, read_vectors
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime import store
 from rerank.runtime.codec import Record
