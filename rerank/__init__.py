@@ -70,8 +70,7 @@ if TYPE_CHECKING:
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.ranker import read_model as read_model
     from rerank.retrieval.base import Candidates as Candidates
-    from rerank.retrieval.fusion import fuse as fuse
-    from rerank.retrieval.mixture import combine as combine
+    from rerank.retrieval.fusion import combine as combine, fuse as fuse
     from rerank.retrieval.sources.nearest import nearest_run as nearest_run
     from rerank.training.clicks import click_labels as click_labels, estimate_with_features as estimate_with_features
     from rerank.training.folds import Tuning as Tuning
@@ -114,7 +113,7 @@ _HOMES = {
     "agreement": "rerank.evaluation.significance",
     "apply_fusion": "rerank.rankers.fusion",
     "click_labels": "rerank.training.clicks",
-    "combine": "rerank.retrieval.mixture",
+    "combine": "rerank.retrieval.fusion",
     "compare": "rerank.evaluation.comparison",
     "dependence": "rerank.explanation.card",
     "diversify": "rerank.pipeline.diversify",

@@ -141,7 +141,7 @@ def _ask_person(
 ) -> None:
     """Show one document after the other, and save each answer."""
     from rerank.files.lists import PERSON
-    from rerank.index.passages import one_line
+    from rerank.index.texts import one_line
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
@@ -163,7 +163,7 @@ def _ask_person(
 
 def _lines(index: rerank.Index, query: str, doc_id: str) -> list[str]:
     """Return the id, the title and the text of a document, with the words of the query between asterisks."""
-    from rerank.index.passages import Matcher, excerpt, marked, stored_fields, title_and_body
+    from rerank.index.texts import Matcher, excerpt, marked, stored_fields, title_and_body
     from rerank.types.ids import id_array
 
     numbers = index.forward.doc_numbers(id_array([doc_id]))

@@ -56,7 +56,7 @@ def command(
     `rerank history`; and run:FILE. If several are given, the documents of the first source come first, with their
     scores. Documents found only by the others follow with lower scores, ordered by reciprocal rank fusion.
     """
-    from rerank.retrieval.union import UnionRun
+    from rerank.retrieval.base import UnionRun
     from rerank.types.retriever import BM25
 
     queries = rerank.read_topics(topics)

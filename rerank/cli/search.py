@@ -36,7 +36,7 @@ def command(index: Path, words: tuple[str, ...], k: int) -> None:
 
 def _lines(index: rerank.Index, query: str, run: rerank.Run) -> list[str]:
     """Return the lines of the hits of one query."""
-    from rerank.index.passages import Matcher, excerpt, marked, stored_fields, title_and_body
+    from rerank.index.texts import Matcher, excerpt, marked, stored_fields, title_and_body
 
     stored = index.stored_documents(index.forward.doc_numbers(run.doc_ids))
     titles, bodies = zip(*(title_and_body(stored_fields(text)) for text in stored), strict=True) if stored else ((), ())

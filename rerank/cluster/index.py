@@ -40,8 +40,7 @@ from rerank.index.index import Index
 from rerank.lucene.jvm import anserini_version
 from rerank.pipeline.applying import applied_model
 from rerank.pipeline.rerank import rerank
-from rerank.retrieval.base import Candidates
-from rerank.retrieval.union import UnionRun, run_of_part
+from rerank.retrieval.base import Candidates, UnionRun, run_of_part
 from rerank.runtime.threads import at_most_threads
 from rerank.training.folds import groups_of_topics
 from rerank.types import RankingData, Run, Topics

@@ -51,9 +51,8 @@ from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.parameters import check_names
 from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
 from rerank.rankers.warm_start import UnsupervisedBase
-from rerank.retrieval.base import Candidates, Part, source
+from rerank.retrieval.base import Candidates, Part, UnionRun, source
 from rerank.retrieval.fusion import fuse
-from rerank.retrieval.union import UnionRun
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InOrder
 from rerank.training.folds import (

@@ -402,8 +402,7 @@ class BoundIndex(InOrder):
         first = candidates.sources[0]
         if candidates.is_single and first.name == BM25:
             return self.searcher.search(topics, k=first.k or 0, **options)  # type: ignore[arg-type]
-        from rerank.retrieval.base import SearchInputs, source
-        from rerank.retrieval.union import search_union
+        from rerank.retrieval.base import SearchInputs, search_union, source
 
         if candidates.field not in self.forward.fields:
             raise unknown_name("field", candidates.field, self.forward.fields)
@@ -622,7 +621,7 @@ class BoundIndex(InOrder):
             If the index does not keep its documents.
 
         """
-        from rerank.lucene.documents import stored_text
+        from rerank.lucene.build import stored_text
 
         joined = self.searcher.joined_fields
         return [stored_text(text, self.forward.fields, joined) if text else "" for text in self.kept_documents(numbers)]

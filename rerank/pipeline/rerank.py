@@ -38,8 +38,7 @@ from rerank.pipeline.applying import (
     with_last_stage,
 )
 from rerank.rankers.ranker import Ranker
-from rerank.retrieval.base import DEPTH, run_names
-from rerank.retrieval.union import UnionRun
+from rerank.retrieval.base import DEPTH, UnionRun, run_names
 from rerank.types import RankingData, Run, Topics
 from rerank.types.ids import position_order
 from rerank.types.retriever import Retriever

@@ -17,7 +17,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.index.index import Index
-from rerank.index.passages import stored_fields
+from rerank.index.texts import stored_fields
 from rerank.lucene.jvm import start_java
 from rerank.pipeline.applying import applied_model, model_candidates
 from rerank.pipeline.rerank import rerank

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from rerank.errors import InvalidInputError
 from rerank.index.index import Index
-from rerank.index.passages import stored_fields, stored_texts
-from rerank.lucene.documents import is_text
+from rerank.index.texts import stored_fields, stored_texts
+from rerank.lucene.build import is_text
 from rerank.pipeline.applying import Cutoff, applied_model, model_recipe
 from rerank.pipeline.rerank import rerank, rerank_texts
 from rerank.rankers.ranker import Ranker

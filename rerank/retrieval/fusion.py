@@ -41,19 +41,99 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
-from rerank.metrics.base import ranks
-from rerank.retrieval.pool import Pool, QueryRows, pooled
-from rerank.types import Floats, Ints, RankingData, Run, pointers, query_blocks, query_rows
-from rerank.types.ids import Ids, id_array, id_texts, sort_keys
+from rerank.metrics.base import Measure, RankedLists, ranks
+from rerank.metrics.registry import parse_measure
+from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
+from rerank.types.ids import Ids, id_array, id_bytes, id_texts, sort_keys
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The documents of some queries, with their scores and ranks in each run.
+
+    Attributes
+    ----------
+    query : ndarray of shape (n_documents,), int64
+        Number of the query, ascending.
+    doc_ids : ndarray of shape (n_documents,), UTF-8 bytes
+        Document ids.
+    scores : ndarray of shape (n_runs, n_documents), float64
+        Scores, filled in where a run lacks the document.
+    ranks : ndarray of shape (n_runs, n_documents), int64
+        Ranks from 1; 0 where a run lacks the document.
+
+    """
+
+    query: Ints
+    doc_ids: NDArray[np.bytes_]
+    scores: Floats
+    ranks: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class QueryRows:
+    """A run's rows by the number of the united queries: first row and number of rows of each query."""
+
+    starts: Ints
+    counts: Ints
+    doc_ids: NDArray[Any]
+    scores: Floats
+
+    @classmethod
+    def of(cls, run: Run, query_ids: Ids) -> QueryRows:
+        """Return the rows of a run."""
+        numbers = {query_id: number for number, query_id in enumerate(query_ids.tolist())}
+        queries = np.array([numbers[query_id] for query_id in run], dtype=np.int64)
+        starts, counts = np.zeros((2, len(query_ids)), dtype=np.int64)
+        starts[queries], counts[queries] = run.query_ptr[:-1], np.diff(run.query_ptr)
+        return cls(starts, counts, run.stored_ids, run.scores)
+
+
+def pooled(runs: Sequence[QueryRows], first: int, last: int, lowest: bool) -> Pool:
+    """Return the documents of the queries [first, last).
+
+    lowest  whether a document that a run does not hold has the lowest score of its query there, in place of 0
+    """
+    rows = [joined_rows(run.starts[first:last], run.counts[first:last])[0] for run in runs]
+    counts = [run.counts[first:last] for run in runs]
+    query = np.concatenate([np.repeat(np.arange(first, last), count) for count in counts])
+    ids = np.concatenate([id_bytes(run.doc_ids[own]) for run, own in zip(runs, rows, strict=True)])
+    document, example = _numbered(query, ids)
+    scores = np.zeros((len(runs), len(example)))
+    placed = np.zeros((len(runs), len(example)), dtype=np.int64)
+    parts = np.split(document, pointers([len(own) for own in rows])[1:-1])
+    for number, (run, own, documents, count) in enumerate(zip(runs, rows, parts, counts, strict=True)):
+        if lowest and len(own):
+            filled = np.flatnonzero(count)
+            least = np.zeros(len(count))
+            least[filled] = np.minimum.reduceat(run.scores[own], pointers(count)[:-1][filled])
+            scores[number] = least[query[example] - first]
+        scores[number, documents] = run.scores[own]
+        placed[number, documents] = ranks(pointers(count)) + 1
+    return Pool(query[example], ids[example], scores, placed)
+
+
+def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
+    """Return the number of each row's document, by query and id, and a row of each document."""
+    keys = np.array([*sort_keys(ids), query.astype(np.uint64)])
+    order = np.lexsort(keys)
+    ordered = keys[:, order]
+    begins = np.ones(len(order), dtype=np.bool_)
+    begins[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
+    document = np.empty(len(order), dtype=np.int64)
+    document[order] = np.cumsum(begins) - 1
+    return document, order[begins]
+
 
 log = logging.getLogger("rerank")
 BATCH_ROWS = 1 << 16  # rows that are pooled at a time, so that temporary arrays fit in a core's cache
@@ -234,11 +314,7 @@ def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
     if len(records) < 2:
         raise InvalidInputError(f"runs: expected at least two to fuse, got {len(records)}. Name more runs.")
     for run in records:
-        wrong = run.scores[~(np.abs(run.scores) <= LARGEST)]
-        if len(wrong):
-            raise InvalidInputError(
-                f"run {run.name}: expected finite scores (as float32), got {wrong[0]}. Correct the run."
-            )
+        _as_float32(run)
     if not any(run.n_rows for run in records):
         raise InvalidInputError("runs: expected rows, got none in any run. Name runs with rows.")
     for run in filter(_is_constant, records):
@@ -251,6 +327,18 @@ def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
     if max(counts.values()) == 1:
         log.warning("runs: expected queries that two of them hold, got none; check that they are of the same topics.")
     return records
+
+
+def _as_float32(run: Run) -> Run:
+    """Return a run with scores as trec_eval holds them; refuse those that are not finite."""
+    with np.errstate(over="ignore"):
+        scores = run.scores.astype(np.float32)
+    wrong = run.scores[~np.isfinite(scores)]
+    if len(wrong):
+        raise InvalidInputError(
+            f"run {run.name}: expected finite scores (as float32), got {wrong[0]}. Correct the run."
+        )
+    return replace(run, scores=scores.astype(np.float64))
 
 
 def _is_constant(run: Run) -> bool:
@@ -272,8 +360,6 @@ def _normalized(run: Run, norm: str) -> Floats:
 
 def _best_weights(runs: Sequence[Run], norm: str, qrels: QrelsLike, metric: str) -> tuple[float, float]:
     """Return alpha and 1 - alpha of two normalized runs, and log them with the interval."""
-    from rerank.retrieval.mixture import combine  # with kernels, which other methods do not need
-
     first, second = runs
     best = combine(first, second, qrels, metric)
     weights = best.alpha, 1.0 - best.alpha
@@ -474,3 +560,100 @@ def _labelled(data: RankingData, qrels: QrelsLike) -> RankingData:
     labels, _ = judgements.lookup(judged.query_ids, judged.query_ptr, judged.doc_ids)
     ideal_labels, ideal_ptr = judgements.ideal(judged.query_ids)
     return replace(judged, labels=labels.astype(np.float64), ideal_labels=ideal_labels, ideal_ptr=ideal_ptr)
+
+
+@dataclass(frozen=True, eq=False)
+class Combination:
+    """The best alpha of two runs.
+
+    Attributes
+    ----------
+    alpha : float
+        Share of the first run's scores, the middle of the interval.
+    value : float
+        Mean of the measure over the judged queries at alpha, as `evaluate` returns it for `run`.
+    low, high : float
+        The ends of the interval about alpha on which the measure is best.
+    metric : str
+        The measure's name.
+    run : Run
+        The combined run of all queries at alpha.
+
+    """
+
+    alpha: float
+    low: float
+    high: float
+    value: float
+    metric: str
+    run: Run
+
+
+def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Measure = "nDCG@10") -> Combination:
+    """Return the alpha in (0, 1) for which alpha * s_a + (1 - alpha) * s_b is best on the judged queries.
+
+    The measure changes only at values of alpha for which two documents have equal scores. All these values are visited,
+    instead of a grid, so that no alpha between them is better (by more than 1e-9). If several intervals of alpha are
+    equally good, the widest is used, and the lowest of equally wide ones.
+
+    Scores are compared as float32, as in trec_eval; of equal scores, the larger document id ranks first. A document
+    that is missing in a run gets the run's lowest score for the query, or 0 if the run has no documents for the query.
+    The scores of the combined `run` are adjusted, where necessary, so that they have the same order as float32.
+
+    A measure that cannot be updated from one value to the next (PairAccuracy, your own measures) is recomputed at each:
+    0.03 s or more for a query of 100 documents, minutes for 1,000 documents. For other measures, a query of 1,000
+    documents takes 10 ms or less.
+
+    Parameters
+    ----------
+    run_a, run_b : Run, {qid: {docid: score}} or path
+        The runs; finite scores, each on its own scale.
+    qrels : Qrels, {qid: {docid: label}} or path
+        Judgements of at least one of the queries.
+    metric : str or Measure
+        Any measure, by ir_measures' name.
+
+    Returns
+    -------
+    Combination
+        The weights, and the measure that they reach.
+
+    Raises
+    ------
+    InvalidInputError
+        Where no query is judged or a score is not finite.
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.1.
+
+    """
+    from rerank.retrieval import mixture  # with kernels, which other methods do not need
+
+    measure = parse_measure(metric)
+    first, second = (run_of(run) for run in (run_a, run_b))
+    if not first.n_rows + second.n_rows:
+        raise InvalidInputError("runs: expected ranked documents, got none in either. Give two runs.")
+    query_ids = id_array(list(dict.fromkeys([*first, *second])))
+    rows = [QueryRows.of(_as_float32(run), query_ids) for run in (first, second)]
+    pool = pooled(rows, 0, len(query_ids), lowest=True)
+    by_id = np.lexsort((*(~key for key in sort_keys(pool.doc_ids)), pool.query))  # the larger id first
+    doc_ids = id_texts(pool.doc_ids[by_id])
+    query_ptr = pointers(np.bincount(pool.query, minlength=len(query_ids)))
+    a, b = (scores[by_id] for scores in pool.scores)  # contiguous: for others, the search would compile once more
+    judgements = qrels_of(qrels)
+    judged = np.array([name in judgements for name in query_ids.tolist()]) & (np.diff(query_ptr) > 0)
+    if not judged.any():
+        raise InvalidInputError(
+            "qrels: expected judgements of a query of the runs, got none. Check that the query ids are the same."
+        )
+    labels = judgements.lookup(query_ids, query_ptr, doc_ids)[0].astype(np.float64)
+    lines = mixture.Lines(query_ptr, a, b, labels, judged.astype(np.float64), *judgements.ideal(query_ids))
+    best = mixture.best_alpha(lines, measure)
+    order = mixture.order_at(lines, best.alpha)
+    lists = RankedLists(lines.labels[order], query_ptr, lines.ideal_labels, lines.ideal_ptr)
+    value = float(np.average(measure.scores(lists), weights=lines.weights))
+    scores = (best.alpha * a + (1.0 - best.alpha) * b)[order].astype(np.float32)
+    mixture.keep_order(query_ptr, order, scores)
+    run = Run(query_ids, query_ptr, doc_ids[order], scores.astype(np.float64), f"{first.name}+{second.name}")
+    return Combination(**vars(best), value=value, metric=measure.name, run=run)

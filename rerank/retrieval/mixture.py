@@ -14,21 +14,17 @@ but parts two of them if the measure is lower there; crossings closer than CLOSE
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
-from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import Measure, PrefixSum, RankedLists
-from rerank.metrics.registry import parse_measure
-from rerank.retrieval.pool import QueryRows, pooled
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_exp, array_log
-from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
-from rerank.types.ids import Ids, id_array, id_texts, query_order, sort_keys
+from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
+from rerank.types.ids import query_order
 
 CLOSEST = 1e-12
 TOLERANCE = 1e-9  # means closer than this are the same: what rounding leaves
@@ -179,115 +175,8 @@ def _measured(lines: Lines, measure: Measure, query: int) -> tuple[Floats, Float
     return alphas, np.diff(values, prepend=0.0) * (lines.weights[query] / lines.weights.sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Combination(BestAlpha):
-    """The best alpha of two runs.
-
-    Attributes
-    ----------
-    alpha : float
-        Share of the first run's scores, the middle of the interval.
-    value : float
-        Mean of the measure over the judged queries at alpha, as `evaluate` returns it for `run`.
-    low, high : float
-        The ends of the interval about alpha on which the measure is best.
-    metric : str
-        The measure's name.
-    run : Run
-        The combined run of all queries at alpha.
-
-    """
-
-    value: float
-    metric: str
-    run: Run
-
-
-def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Measure = "nDCG@10") -> Combination:
-    """Return the alpha in (0, 1) for which alpha * s_a + (1 - alpha) * s_b is best on the judged queries.
-
-    The measure changes only at values of alpha for which two documents have equal scores. All these values are visited,
-    instead of a grid, so that no alpha between them is better (by more than 1e-9). If several intervals of alpha are
-    equally good, the widest is used, and the lowest of equally wide ones.
-
-    Scores are compared as float32, as in trec_eval; of equal scores, the larger document id ranks first. A document
-    that is missing in a run gets the run's lowest score for the query, or 0 if the run has no documents for the query.
-    The scores of the combined `run` are adjusted, where necessary, so that they have the same order as float32.
-
-    A measure that cannot be updated from one value to the next (PairAccuracy, your own measures) is recomputed at each:
-    0.03 s or more for a query of 100 documents, minutes for 1,000 documents. For other measures, a query of 1,000
-    documents takes 10 ms or less.
-
-    Parameters
-    ----------
-    run_a, run_b : Run, {qid: {docid: score}} or path
-        The runs; finite scores, each on its own scale.
-    qrels : Qrels, {qid: {docid: label}} or path
-        Judgements of at least one of the queries.
-    metric : str or Measure
-        Any measure, by ir_measures' name.
-
-    Returns
-    -------
-    Combination
-        The weights, and the measure that they reach.
-
-    Raises
-    ------
-    InvalidInputError
-        Where no query is judged or a score is not finite.
-
-    References
-    ----------
-    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.1.
-
-    """
-    measure = parse_measure(metric)
-    first, second = (_as_float32(run_of(run)) for run in (run_a, run_b))
-    if not first.n_rows + second.n_rows:
-        raise InvalidInputError("runs: expected ranked documents, got none in either. Give two runs.")
-    query_ids = id_array(list(dict.fromkeys([*first, *second])))
-    pool = pooled([QueryRows.of(run, query_ids) for run in (first, second)], 0, len(query_ids), lowest=True)
-    by_id = np.lexsort((*(~key for key in sort_keys(pool.doc_ids)), pool.query))  # the larger id first
-    doc_ids = id_texts(pool.doc_ids[by_id])
-    query_ptr = pointers(np.bincount(pool.query, minlength=len(query_ids)))
-    a, b = (scores[by_id] for scores in pool.scores)  # contiguous: for others, the search would compile once more
-    lines = _lines(query_ids, query_ptr, doc_ids, a, b, qrels_of(qrels))
-    best = best_alpha(lines, measure)
-    order = order_at(lines, best.alpha)
-    lists = RankedLists(lines.labels[order], query_ptr, lines.ideal_labels, lines.ideal_ptr)
-    value = float(np.average(measure.scores(lists), weights=lines.weights))
-    scores = (best.alpha * a + (1.0 - best.alpha) * b)[order].astype(np.float32)
-    _keep_order(query_ptr, order, scores)
-    run = Run(query_ids, query_ptr, doc_ids[order], scores.astype(np.float64), f"{first.name}+{second.name}")
-    return Combination(**vars(best), value=value, metric=measure.name, run=run)
-
-
-def _as_float32(run: Run) -> Run:
-    """Return a run with scores as trec_eval holds them."""
-    scores = run.scores.astype(np.float32).astype(np.float64)
-    bad = np.flatnonzero(~np.isfinite(scores))
-    if len(bad):
-        raise InvalidInputError(
-            f"run {run.name}: expected finite scores within float32, got {run.scores[bad[0]]} for document "
-            f"{run.doc_ids[bad[0]]}. Score it or leave it out."
-        )
-    return replace(run, scores=scores)
-
-
-def _lines(query_ids: Ids, query_ptr: Ints, doc_ids: Ids, a: Floats, b: Floats, qrels: Qrels) -> Lines:
-    """Return the documents as lines; a query that is not judged has no weight."""
-    judged = np.array([name in qrels for name in query_ids.tolist()]) & (np.diff(query_ptr) > 0)
-    if not judged.any():
-        raise InvalidInputError(
-            "qrels: expected judgements of a query of the runs, got none. Check that the query ids are the same."
-        )
-    labels = qrels.lookup(query_ids, query_ptr, doc_ids)[0].astype(np.float64)
-    return Lines(query_ptr, a, b, labels, judged.astype(np.float64), *qrels.ideal(query_ids))
-
-
 @kernel()
-def _keep_order(query_ptr, order, scores):  # type: ignore[no-untyped-def]
+def keep_order(query_ptr, order, scores):  # type: ignore[no-untyped-def]
     """Lower scores (n_rows,) float32 that are not below those before them; equal ones may follow by ascending row."""
     for q in range(query_ptr.shape[0] - 1):
         for position in range(query_ptr[q] + 1, query_ptr[q + 1]):

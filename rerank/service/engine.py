@@ -22,8 +22,19 @@ from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
 from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe
 from rerank.index.index import Index
-from rerank.index.passages import Matcher, chosen_fields, document_passages, excerpt, stored_fields
-from rerank.index.texts import QueryTexts, TextOptions, position_ids, text_features, texts_of_queries, texts_of_rows
+from rerank.index.texts import (
+    Matcher,
+    QueryTexts,
+    TextOptions,
+    chosen_fields,
+    document_passages,
+    excerpt,
+    position_ids,
+    stored_fields,
+    text_features,
+    texts_of_queries,
+    texts_of_rows,
+)
 from rerank.pipeline.applying import (
     Cutoff,
     check_candidates,
@@ -38,8 +49,7 @@ from rerank.pipeline.applying import (
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.ranker import Ranker, read_model
 from rerank.rankers.warm_start import CandidateRunBase, check_retrievers
-from rerank.retrieval.base import DEPTH, Candidates, run_names
-from rerank.retrieval.union import UnionRun
+from rerank.retrieval.base import DEPTH, Candidates, UnionRun, run_names
 from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob, json_bytes
 from rerank.service.querylog import QueryLog
 from rerank.service.settings import (

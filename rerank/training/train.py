@@ -45,8 +45,7 @@ from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
 from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
-from rerank.retrieval.base import DEPTH, Candidates
-from rerank.retrieval.union import UnionRun
+from rerank.retrieval.base import DEPTH, Candidates, UnionRun
 from rerank.training.clicks import labelled_by_clicks
 from rerank.training.folds import (
     FOLDS,

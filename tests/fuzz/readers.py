@@ -46,8 +46,7 @@ from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels, write_q
 from rerank.history.history import History, read_history
 from rerank.index.index import Index
 from rerank.lucene import arrays as postings, folder as shards
-from rerank.lucene.build import build_index, build_index_from_sgml
-from rerank.lucene.documents import CorpusFiles, write_documents
+from rerank.lucene.build import CorpusFiles, build_index, build_index_from_sgml, write_documents
 from rerank.lucene.search import Searcher
 from rerank.rankers.ranker import known_rankers, read_model
 from rerank.training.folds import given_folds

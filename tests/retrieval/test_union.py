@@ -11,8 +11,7 @@ from hypothesis import given, settings, strategies as st
 from rerank.errors import InvalidInputError
 from rerank.features.extract import Records, extract
 from rerank.features.recipe import Recipe
-from rerank.retrieval.base import Candidates, Part, SearchInputs
-from rerank.retrieval.union import search_union
+from rerank.retrieval.base import Candidates, Part, SearchInputs, search_union
 from rerank.types import Run
 from rerank.types.forward import ForwardIndex
 from rerank.types.retriever import Retriever

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings as examples, strategies as st
 
-from rerank.index.passages import Matcher, excerpt, stored_fields
+from rerank.index.texts import Matcher, excerpt, stored_fields
 from rerank.service.bodies import json_bytes
 from rerank.service.engine import check_finite
 from rerank.service.settings import STATUSES

@@ -12,7 +12,7 @@ import pytest
 import rerank
 from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.index.passages import stored_fields
+from rerank.index.texts import stored_fields
 from rerank.pipeline.applying import model_candidates
 from rerank.plugins.texts import TextReranker
 from rerank.retrieval.base import Candidates

@@ -1,16 +1,14 @@
-"""The documents whose vectors are nearest to the query's: latent semantic indexing, or a user-defined encoder.
+"""Documents that are near to the query: by vectors, or by the judgements of similar queries.
 
-The same by vectors from outside, as a run: a source of candidates, of features, or of a fusion.
+Vectors are those of latent semantic indexing or of a user-defined encoder; those from outside make a run, which is a
+source of candidates, of features, or of a fusion. Up to 50,000 documents, all are compared; of more, those that an
+index finds where the extra `nearest` is installed.
 
-Up to 50,000 documents, all are compared; of more, those that an index finds where the extra `nearest` is installed.
-
-The nearest documents among many, by an index of the library faiss: inverted lists, four bits a dimension.
-
-Documents are divided into about sqrt(n) lists by k-means; a query is compared with the vectors in an eighth of the
-lists, those whose centres are nearest, in four bits a dimension, which the processor compares 32 at a time. Six times
-as many documents are found as are wanted, and compared again exactly, so that scores are those of the exact search.
-k-means runs on one thread and a query is answered by one, alone, so that the result depends neither on threads nor on
-other queries.
+The index is one of the library faiss: inverted lists, four bits a dimension. Documents are divided into about sqrt(n)
+lists by k-means; a query is compared with the vectors in an eighth of the lists, those whose centres are nearest, in
+four bits a dimension, which the processor compares 32 at a time. Six times as many documents are found as are wanted,
+and compared again exactly, so that scores are those of the exact search. k-means runs on one thread and a query is
+answered by one, alone, so that the result depends neither on threads nor on other queries.
 
 An index that was made is kept in the cache folder, under the checksum of the vectors.
 
@@ -28,6 +26,7 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,7 +36,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, RerankError
+from rerank.features.match import Candidates, gather_candidates
+from rerank.features.recipe import family
 from rerank.files.lists import checked_vectors, read_vectors
+from rerank.history.judged import IndexHistory
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime import store
 from rerank.runtime.codec import Record
@@ -281,3 +283,37 @@ class EncoderSource(Source):
         queries = encoded.of_queries(inputs.query_ids)
         hits = nearest_hits(queries, encoded.documents, inputs.forward.doc_ids, k, inputs.threads)
         return run_of(inputs.query_ids, inputs.forward.doc_ids, hits, f"encoder-{encoded.name}")
+
+
+FAMILY = "history.neighbours"
+
+
+@register("history")
+class JudgedNeighbours(Source):
+    """The features history.neighbours and history.neighbours_smoothed of each document, added up.
+
+    The judgements of a query itself and of its near duplicates do not find its documents.
+    """
+
+    learned = True
+    reads = ("history", "vectors")
+
+    def search(self, inputs: SearchInputs, k: int) -> Run:
+        """Return the k best documents of each query."""
+        if inputs.history is None:
+            raise InvalidInputError(
+                "candidates: expected a history for the source history, got none. Learn it (`rerank history INDEX "
+                "TOPICS QRELS`), or leave the source out."
+            )
+        empty = np.zeros(0, dtype=np.int64)
+        ptr = np.zeros(len(inputs.query_ids) + 1, dtype=np.int64)
+        queries = gather_candidates(inputs.forward, inputs.query_terms, ptr, empty, np.zeros(0))
+        hits = self._hits(inputs.history, replace(queries, query_ids=inputs.query_ids), inputs, k)
+        return run_of(inputs.query_ids, inputs.forward.doc_ids, hits, "history-neighbours")
+
+    def _hits(self, history: IndexHistory, queries: Candidates, inputs: SearchInputs, k: int) -> Iterator[Hits]:
+        member: Any = family(FAMILY)
+        for query in history.queries(queries):
+            scores = member.all_scores(member.prepared(history, inputs.vectors), history, query)
+            docs = np.flatnonzero(scores > 0.0)
+            yield best_hits(docs, scores[docs], inputs.forward.doc_ids, k)
