@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     )
     from rerank.history.history import History as History, read_history as read_history
     from rerank.index.index import Index as Index
-    from rerank.index.scorer import Scorer as Scorer
     from rerank.pipeline.applying import Cutoff as Cutoff
     from rerank.pipeline.diversify import diversify as diversify
     from rerank.pipeline.rerank import rerank as rerank, rerank_texts as rerank_texts
@@ -77,6 +76,7 @@ if TYPE_CHECKING:
     from rerank.training.train import train as train
     from rerank.types import Qrels as Qrels, RankingData as RankingData, Run as Run, Topics as Topics
     from rerank.types.ranking_data import Preferences as Preferences
+    from rerank.vectors.encoder import Scorer as Scorer
     from rerank.vectors.vectors import Vectors as Vectors
 
 _HOMES = {
@@ -104,7 +104,7 @@ _HOMES = {
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
-    "Scorer": "rerank.index.scorer",
+    "Scorer": "rerank.vectors.encoder",
     "Study": "rerank.experiments.study",
     "Topics": "rerank.types",
     "Tuning": "rerank.training.folds",

@@ -68,8 +68,8 @@ def command(
     `rerank index INDEX --scorer NAME` the slow scorer of an index.
     """
     from rerank.index.bound import is_index
-    from rerank.index.scorer import Scorer
     from rerank.types.retriever import Passages
+    from rerank.vectors.encoder import Scorer
 
     loaded = None if scorer in (None, NONE) else Scorer.of(scorer)  # before anything is built
     if output is None:

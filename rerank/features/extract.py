@@ -54,16 +54,12 @@ _REMEDIES = {
     "encoder": "Bind it (`rerank vectors INDEX --encoder NAME`, or Index.open(..., encoder=...)), or train on features "
     "without it.",
 }
-_SPACES = {"vectors": LSI, "encoder": ENCODER}
 _COLUMNS = 32  # normalised at a time; the kernel computes all three forms of each
 _BATCH_ROWS = 1 << 16
-# Rows of a part, for which the families of a field are computed one after the other: with fewer rows, calls of kernels
-# take longer than the work; with more, postings and matches leave the processor's cache from family to family.
-_LEAST_PART = 1 << 12
+# Rows of a part, for which the families of a field are computed one after the other: with more, postings and matches
+# leave the processor's cache from family to family.
 _MOST_PART = 1 << 14
-_PARTS_A_THREAD = 4
 _LONG_QUERY = 1 << 9  # tokens, from which on a row of a part counts as several, so that its matches fit into memory
-_FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
 _log = logging.getLogger("rerank")
 
 
@@ -210,9 +206,10 @@ class _Extraction:
         work_ptr = pointers(np.diff(query_ptr) * (1 + lengths // _LONG_QUERY))
         if sum(len(planned.chosen) for planned in self.plan.groups) < out.shape[1]:  # others may be NaN
             out.fill(np.nan)
-        with kernel_threads(self.threads, FEW_ROWS if n_rows >= _FEW_PAIRS else n_rows) as n_threads:
+        # For few rows, starting a thread takes longer than it saves.
+        with kernel_threads(self.threads, FEW_ROWS if n_rows >= 1 << 8 else n_rows) as n_threads:
             _log.debug("features of %d rows on %d threads", n_rows, n_threads)
-            size = min(max(n_rows // (_PARTS_A_THREAD * n_threads), _LEAST_PART), _MOST_PART)
+            size = min(max(n_rows // (4 * n_threads), 1 << 12), _MOST_PART)  # of fewer rows, calls cost more than work
             parts = [
                 (self._candidates(first + start, first + end), out[slice(*(query_ptr[[start, end]] - query_ptr[0]))])
                 for start, end in query_blocks(work_ptr, size)
@@ -232,9 +229,10 @@ class _Extraction:
         tokens = self.tokens[first:last]
         query_ids = run.query_ids[first:last]
         rows = slice(*run.query_ptr[[first, last]].tolist())
-        query_ptr = run.query_ptr[first : last + 1] - rows.start
         return replace(
-            gather_candidates(self.forward, tokens, query_ptr, self.docs[rows], run.scores[rows]),
+            gather_candidates(
+                self.forward, tokens, run.query_ptr[first : last + 1] - rows.start, self.docs[rows], run.scores[rows]
+            ),
             query_ids=query_ids,
             doc_ids=run.doc_ids[rows],
             other_runs={name: table[rows] for name, table in self.other_runs.items()},
@@ -257,8 +255,7 @@ class _Extraction:
         rows = candidates if name is None else match(candidates, self.forward.fields[name])
         for group, first, chosen in groups:
             values = columns_of(group.name, rows, self.recipe)
-            is_all = len(chosen) == values.shape[1]
-            out[:, first : first + len(chosen)] = values if is_all else values[:, chosen]
+            out[:, first : first + len(chosen)] = values if len(chosen) == values.shape[1] else values[:, chosen]
 
 
 class Planned(NamedTuple):
@@ -293,8 +290,9 @@ def column_plan(forward: ForwardIndex, recipe: Recipe) -> ColumnPlan:
     make = _column_plan.__wrapped__ if recipe.functions else _column_plan  # functions may be defined anew
     plan = make(recipe, without)
     for name, of_fields in plan.left_out.items():
-        line = "features of the family %s are left out for %s: indexed without positions."
-        _log.info(line, name, ", ".join(of_fields))
+        _log.info(
+            "features of the family %s are left out for %s: indexed without positions.", name, ", ".join(of_fields)
+        )
     return plan
 
 
@@ -316,8 +314,12 @@ def _column_plan(recipe: Recipe, without: frozenset[str]) -> ColumnPlan:
             planned.append(Planned(group, len(names), chosen))
             names += [group.names[number] for number in chosen]
     of_columns = np.array([forms.get(name, "none") for name in names])
-    normalised = {form: np.flatnonzero(of_columns == form) for form in set(forms.values())}
-    return ColumnPlan(tuple(names), tuple(planned), normalised, left_out)
+    return ColumnPlan(
+        names=tuple(names),
+        groups=tuple(planned),
+        normalised={form: np.flatnonzero(of_columns == form) for form in set(forms.values())},
+        left_out=left_out,
+    )
 
 
 def matching(what: str, patterns: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -471,10 +473,12 @@ def check_resources(recipe: Recipe, found: Mapping[str, str | None]) -> None:
     """
     for what, name in found.items():
         made_with = getattr(recipe, what)
+        space = {"vectors": LSI, "encoder": ENCODER}.get(what)
+        families = {name: family(name) for name in recipe.families or ()}
         needed = [
-            member
-            for member in recipe.families or ()
-            if (family(member).needs_history if what == "history" else family(member).needs_space == _SPACES[what])
+            name
+            for name, member in families.items()
+            if (member.needs_history if space is None else member.needs_space == space)
         ]
         named = f"the {what} {'' if what == 'encoder' else 'of checksum '}"
         if name is None and (made_with is not None or needed):

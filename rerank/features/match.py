@@ -49,7 +49,6 @@ from rerank.vectors.vectors import log_idf
 Documents = Callable[[Ints], Sequence[str | None]]
 Result = TypeVar("Result")
 _EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below it is the identity
-PREFETCHED = 256  # postings of a document
 _SCALE = 10_000.0  # Anserini rounds the scores of its hits to four decimals
 NEAR = 0.8  # least cosine of near-duplicate queries
 _BLOCK = 512  # queries that are compared with all others at once
@@ -125,7 +124,7 @@ class Candidates:
     @cached_property
     def history_queries(self) -> Sequence[Any]:
         """The queries as the families need them that are learned from judgements."""
-        return self.history.queries(self)  # type: ignore[no-any-return]
+        return [self.history.query(self, query) for query in range(len(self.words))]
 
 
 def gather_candidates(
@@ -186,8 +185,7 @@ def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
     `BM25Similarity.idf` of Lucene, which rounds it to float32.
     """
     doc_freq = np.asarray(doc_freq, dtype=np.float64)
-    idf = array_log1p((n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5))
-    return np.where(doc_freq > 0, idf, 0.0)
+    return np.where(doc_freq > 0, array_log1p((n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5)), 0.0)
 
 
 def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -295,9 +293,8 @@ class FieldBlock:
         """
         batch = self.candidates
         tf, first_tokens = np.zeros((2, self.tf_ptr[-1]), dtype=np.int32)
-        queries = (batch.query_ptr, batch.docs, batch.term_ptr, batch.terms)
         _fill_matches(
-            queries,
+            (batch.query_ptr, batch.docs, batch.term_ptr, batch.terms),
             postings(self.field),
             np.zeros(len(self.field.doc_freq), dtype=np.int32),
             self.tf_ptr,
@@ -372,7 +369,7 @@ def _fill_matches(queries, postings, slot_of, tf_ptr, tf, first_tokens):  # type
                 prefetch(doc_ptr, docs[row + 4])
             if row + 2 < last:
                 start = doc_ptr[docs[row + 2]]
-                for posting in range(start, min(doc_ptr[docs[row + 2] + 1], start + PREFETCHED), LINE):
+                for posting in range(start, min(doc_ptr[docs[row + 2] + 1], start + 256), LINE):
                     prefetch(doc_terms, posting)
                     prefetch(freqs, posting)
             n_tokens = 0

@@ -187,8 +187,11 @@ class _Normalisation(Table):
         """Return the table."""
         table = {"*": value} if isinstance(value, str) else value
         if not isinstance(table, Mapping):
-            what = f"one of {', '.join(NORMALISATIONS)} or a table of them by column"
-            raise SchemaError(what, shown(value), 'Write e.g. normalisation = "zscore".')
+            raise SchemaError(
+                f"one of {', '.join(NORMALISATIONS)} or a table of them by column",
+                shown(value),
+                'Write e.g. normalisation = "zscore".',
+            )
         return super().read(table, sizes)
 
 
@@ -453,8 +456,7 @@ def columns_of(name: str, rows: Any, recipe: Recipe) -> NDArray[np.float32]:
         member = family(name)
         rows.columns[name] = np.empty((rows.n_rows, len(member.features(recipe))), dtype=np.float32)
         member.fill(rows, recipe, rows.columns[name])
-    columns: NDArray[np.float32] = rows.columns[name]
-    return columns
+    return rows.columns[name]  # type: ignore[no-any-return]
 
 
 def directions(recipe: Mapping[str, Any] | None, names: Collection[str]) -> dict[str, int]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -34,18 +34,6 @@ from rerank.types.ranking_data import MOST_LABEL, folds_of_groups
 FOLDS = 20
 FORMAT = "rerank-history"
 REMEDY = "Learn it again (rerank history)."
-
-
-class SearchableIndex(Protocol):
-    """An index with forward arrays and an analyser of queries."""
-
-    @property
-    def forward(self) -> ForwardIndex:
-        """The forward arrays."""
-
-    @property
-    def searcher(self) -> Any:
-        """The Lucene searcher."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +62,7 @@ class History:
     folds: list[int]
 
     @classmethod
-    def learn(cls, index: SearchableIndex, topics: TopicsLike, qrels: QrelsLike) -> Self:
+    def learn(cls, index: Any, topics: TopicsLike, qrels: QrelsLike) -> Self:
         """Learn from judged queries.
 
         Parameters
@@ -166,12 +154,7 @@ class History:
         """
         chosen = set(query_ids)
         rows = [row for row, query_id in enumerate(self.query_ids) if query_id in chosen]
-        columns = (self.query_ids, self.terms, self.doc_ids, self.labels, self.folds)
-        return type(self)(*([column[row] for row in rows] for column in columns))  # type: ignore[arg-type]
-
-    @cached_property
-    def _bound(self) -> list[IndexHistory]:
-        return []
+        return type(self)(**{name: [column[row] for row in rows] for name, column in self.to_dict().items()})
 
     @cached_property
     def checksum(self) -> str:
@@ -228,9 +211,9 @@ class History:
             If the index holds none of its documents.
 
         """
-        for bound in self._bound:
-            if bound.forward is forward:
-                return bound
+        bound: IndexHistory | None = self.__dict__.get("_bound")
+        if bound is not None and bound.forward is forward:
+            return bound
         near = document_neighbours(forward) if neighbours is None else neighbours
         judged = Judged.of(forward, **self.to_dict())
         if any(self.doc_ids) and not len(judged.docs):
@@ -239,13 +222,12 @@ class History:
                 "history)."
             )
         bound = IndexHistory(self.checksum, self.terms, judged, forward, near)
-        self._bound[:] = [bound]
+        self.__dict__["_bound"] = bound
         return bound
 
     def check(self) -> None:
         """Raise SchemaError for content that no history has."""
-        columns = (self.terms, self.doc_ids, self.labels, self.folds)
-        if any(len(column) != len(self.query_ids) for column in columns):
+        if any(len(column) != len(self.query_ids) for column in self.to_dict().values()):
             raise SchemaError("as many of each part as query ids", "others", path="query_ids")
         if first_broken(self.query_ids) is not None or any(b <= a for a, b in pairwise(self.query_ids)):
             raise SchemaError(f"ids that ascend, {QUERY_RULE}", "others", path="query_ids")

@@ -96,11 +96,6 @@ class Judged:
             labels=flat_labels[order],
         )
 
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.query_ids)
-
     @cached_property
     def gains(self) -> Floats:
         """The label of each judgement divided by the square root of its query's relevant documents, float64."""
@@ -162,20 +157,15 @@ class IndexHistory:
     forward: ForwardIndex
     neighbours: Neighbours
     of_texts: bool | None = None
-    _prepared: dict[str, Any] = field(default_factory=dict)
+    _prepared: dict[Any, Any] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
-    def prepared(self, name: str, prepare: Callable[[], Any]) -> Any:
-        """Return what `prepare` returned when it was first called for this name."""
+    def prepared(self, key: Any, prepare: Callable[[], Any]) -> Any:
+        """Return what `prepare` returned when it was first called for this key."""
         with self._lock:
-            if name not in self._prepared:
-                self._prepared[name] = prepare()
-            return self._prepared[name]
-
-    @property
-    def n_docs(self) -> int:
-        """Number of documents of the index."""
-        return self.forward.n_docs
+            if key not in self._prepared:
+                self._prepared[key] = prepare()
+            return self._prepared[key]
 
     @cached_property
     def weights(self) -> Floats:
@@ -190,10 +180,6 @@ class IndexHistory:
         folds = self.judged.folds.tolist()
         by_terms = {tuple(terms): fold for terms, fold in zip(self.terms, folds, strict=True)}
         return {**dict(zip(self.judged.query_ids.tolist(), folds, strict=True)), **by_terms}
-
-    def queries(self, candidates: Candidates) -> list[HistoryQuery]:
-        """Return each query as the families need it."""
-        return [self.query(candidates, query) for query in range(len(candidates.words))]
 
     def query(self, candidates: Candidates, query: int) -> HistoryQuery:
         """Return a query of the candidates as the learned families need it."""
@@ -211,8 +197,7 @@ class IndexHistory:
         rows = slice(*candidates.query_ptr[query : query + 2].tolist())
         docs = candidates.docs[rows]
         if self.of_texts is not None:
-            own = self.forward.doc_numbers(np.asarray(candidates.doc_ids[rows]))
-            docs = np.where(self.of_texts, own, -1)
+            docs = np.where(self.of_texts, self.forward.doc_numbers(np.asarray(candidates.doc_ids[rows])), -1)
         return HistoryQuery(
             words=numbers[known],
             freqs=freqs[known],
@@ -362,7 +347,30 @@ class LearnedFamily(RunFamily):
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
-        return [feature for score in self.scores for feature in (score, *_rank_and_gap(score))]
+        return [
+            feature
+            for score in self.scores
+            for feature in (
+                score,
+                replace(
+                    score,
+                    name=f"{score.name}.rank",
+                    meaning=f"Rank of the document by {score.name}.",
+                    formula="1 + number of candidates with a greater value",
+                    unit="ranks",
+                    low=1.0,
+                    high=inf,
+                ),
+                replace(
+                    score,
+                    name=f"{score.name}.gap",
+                    meaning=f"How far {score.name} is below the best of the query.",
+                    formula=f"max - x; x = {score.name}",
+                    low=0.0,
+                    high=inf,
+                ),
+            )
+        ]
 
     @abstractmethod
     def prepare(self, history: IndexHistory, vectors: Any) -> Any:
@@ -373,10 +381,8 @@ class LearnedFamily(RunFamily):
 
     def prepared(self, history: IndexHistory, vectors: Any) -> Any:
         """Return what `prepare` returns, kept by family and, where it needs vectors, by their checksum."""
-        name = type(self).__name__
-        if vectors is not None and self.needs_space:
-            name = f"{name} {vectors.checksum}"
-        return history.prepared(name, partial(self.prepare, history, vectors))
+        checksum = vectors.checksum if vectors is not None and self.needs_space else None
+        return history.prepared((type(self), checksum), partial(self.prepare, history, vectors))
 
     @abstractmethod
     def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
@@ -384,7 +390,6 @@ class LearnedFamily(RunFamily):
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3 * n_scores)."""
-        history = candidates.history
         vectors = candidates.vectors
         values = np.full((candidates.n_rows, len(self.scores)), np.nan, dtype=np.float32)
         space = None if vectors is None else vectors.vectors
@@ -392,7 +397,7 @@ class LearnedFamily(RunFamily):
             rows = slice(*candidates.query_ptr[number : number + 2].tolist())
             if self.needs_space and vectors is not None:
                 query = replace(query, vector=vectors.queries[self.needs_space][number])
-            self.score(self.prepared(history, space), history, query, values[rows])
+            self.score(self.prepared(candidates.history, space), candidates.history, query, values[rows])
             out[rows, 2::3] = np.fmax.reduce(values[rows], axis=0, initial=-np.inf) - values[rows]
         out[:, 0::3] = values
         out[:, 1::3] = relate(candidates.query_ptr, values)[:, 2::3]
@@ -412,11 +417,10 @@ class DocumentFamily(LearnedFamily):
 
     def all_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
         """Return the sum of both scores of each document of the index, (n_docs,) float64; 0 where both are missing."""
-        every = replace(query, docs=np.arange(history.n_docs))
-        scores = np.full((history.n_docs, 2), np.nan, dtype=np.float32)
+        every = replace(query, docs=np.arange(history.forward.n_docs))
+        scores = np.full((len(every.docs), 2), np.nan, dtype=np.float32)
         self.score(prepared, history, every, scores)
-        total: Floats = np.nansum(scores.astype(np.float64), axis=1)
-        return total
+        return np.nansum(scores.astype(np.float64), axis=1)  # type: ignore[no-any-return]
 
 
 def with_smoothed(score: Feature) -> tuple[Feature, Feature]:
@@ -428,27 +432,6 @@ def with_smoothed(score: Feature) -> tuple[Feature, Feature]:
         formula=f"sum over the 20 nearest documents of cos * {score.name} / sum of cos; cos of tf-idf vectors",
         missing=(Missing.NO_HISTORY,),
     )
-
-
-def _rank_and_gap(score: Feature) -> tuple[Feature, Feature]:
-    rank = replace(
-        score,
-        name=f"{score.name}.rank",
-        meaning=f"Rank of the document by {score.name}.",
-        formula="1 + number of candidates with a greater value",
-        unit="ranks",
-        low=1.0,
-        high=inf,
-    )
-    gap = replace(
-        score,
-        name=f"{score.name}.gap",
-        meaning=f"How far {score.name} is below the best of the query.",
-        formula=f"max - x; x = {score.name}",
-        low=0.0,
-        high=inf,
-    )
-    return rank, gap
 
 
 @kernel()

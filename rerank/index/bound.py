@@ -24,7 +24,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Event
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 from zipfile import BadZipFile
 
@@ -35,11 +34,10 @@ from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.features.recipe import Recipe, family
 from rerank.files.corpus import data_set_name
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
-from rerank.index.scorer import Scorer
 from rerank.lucene.arrays import open_forward
 from rerank.lucene.folder import RESOURCES, index_folders, open_commit
 from rerank.lucene.search import Searcher, check_hits
-from rerank.retrieval.base import Candidates
+from rerank.retrieval.base import Candidates, SearchInputs, search_union, source
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InOrder
 from rerank.runtime.store import cache_folder
@@ -47,6 +45,7 @@ from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.forward import ForwardIndex, find_terms
 from rerank.types.ids import QUERY, id_array
 from rerank.types.retriever import BM25, CONTENTS, K1, B, Passages
+from rerank.vectors.encoder import Encoded, Encoder, Scorer, encoded_documents
 from rerank.vectors.vectors import ENCODER, Vectors
 
 if TYPE_CHECKING:
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
-    from rerank.vectors.encoder import Encoded, Encoder
 
 
 VECTORS = "vectors"
@@ -65,9 +63,7 @@ SCORER = "scorer"
 PASSAGES = "passages"
 _MOST_CHARACTERS = 1000  # of the name of an encoder
 MOST_POSTINGS = 1 << 23  # up to which the nearest documents of each document are found without being asked for
-FEWEST_WORDS = 20  # of queries whose language is judged
 _log = logging.getLogger("rerank")
-PICKLED = ("path", "language", "threads", "check_models", "_opened", "_bound")
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +91,9 @@ def name_file(function: str, commit: str) -> Path:
 def stored_name(function: str, commit: str) -> str | None:
     """Return the name of the encoder or scorer that this user keeps with an index; None without one."""
     what = f"the name of the {function}, got another text. Delete the file."
-    file = name_file(function, commit)
-    return _kept(file, what, lambda text: text.isprintable() and 0 < len(text) <= _MOST_CHARACTERS)
+    return _kept(
+        name_file(function, commit), what, lambda text: text.isprintable() and 0 < len(text) <= _MOST_CHARACTERS
+    )
 
 
 def kept_language(index: Path, commit: str) -> str | None:
@@ -311,8 +308,6 @@ class BoundIndex(InOrder):
         bound = stored_name(ENCODER, self._opened.commit) if bound is None else bound
         if bound is None or isinstance(bound, bool):
             return None
-        from rerank.vectors.encoder import Encoder
-
         return Encoder.of(bound)
 
     @cached_property
@@ -375,11 +370,14 @@ class BoundIndex(InOrder):
         check_hits(k)
         if not isinstance(candidates, Candidates):
             candidates = Candidates.parse(candidates, k, k1=k1, b=b, field=field)
-        run = self.retrieve(_topics(topics), candidates)
+        is_query = isinstance(topics, str) and not data_set_name(topics) and not Path(topics).is_file()
+        run = self.retrieve(topics_of({QUERY: topics} if is_query else topics), candidates)
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
         if without:
-            text = "Topics without hits, which a run file cannot contain: %d of %d (%s%s)."
-            _log.warning(text, len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else "")
+            _log.warning(
+                "Topics without hits, which a run file cannot contain: %d of %d (%s%s).",
+                *(len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else ""),
+            )
         return run
 
     def retrieve(self, topics: Topics, candidates: Candidates) -> Run:
@@ -402,8 +400,6 @@ class BoundIndex(InOrder):
         first = candidates.sources[0]
         if candidates.is_single and first.name == BM25:
             return self.searcher.search(topics, k=first.k or 0, **options)  # type: ignore[arg-type]
-        from rerank.retrieval.base import SearchInputs, search_union, source
-
         if candidates.field not in self.forward.fields:
             raise unknown_name("field", candidates.field, self.forward.fields)
         reads = {name for part in candidates.sources if part.file is None for name in source(part.name).reads}
@@ -538,9 +534,13 @@ class BoundIndex(InOrder):
         run = run_of(run)
         topics = topics_of(topics)
         check_topics(run, topics)
-        qrels = None if qrels is None else qrels_of(qrels)
-        if qrels is not None:
-            _warn_of_unjudged(run, qrels)
+        judgements = None if qrels is None else qrels_of(qrels)
+        without = [] if judgements is None else [query_id for query_id in run if query_id not in judgements]
+        if without:
+            _log.warning(
+                "qrels: %d of %d queries have no judgements, e.g. %s: all their documents get label 0. Leave them out.",
+                *(len(without), len(run), without[0]),
+            )
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
         needs = needed_resources(recipe)
@@ -550,7 +550,7 @@ class BoundIndex(InOrder):
             "query_terms": dict(zip(query_ids, terms, strict=True)),
             "run": run,
             "recipe": recipe,
-            "qrels": qrels,
+            "qrels": judgements,
             "records": Records(
                 runs=runs_beside(run, self),
                 documents=self.stored_documents,
@@ -566,8 +566,6 @@ class BoundIndex(InOrder):
         """Return the vectors of the encoder for queries and documents; None without one."""
         if self.encoder is None:
             return None
-        from rerank.vectors.encoder import Encoded
-
         documents = self._opened.encode(self.encoder, self.document_texts)
         queries = self.encoder.encode_queries(list(texts.values()), documents.shape[1])
         return Encoded(self.encoder.name, documents, dict(zip(texts, queries, strict=True)))
@@ -646,8 +644,8 @@ class BoundIndex(InOrder):
 
         """
         stored = self.stored_documents(numbers)
-        doc_ids = self.forward.doc_ids[numbers]
-        missing = [doc_id for doc_id, text in zip(doc_ids.tolist(), stored, strict=True) if text is None]
+        doc_ids = self.forward.doc_ids[numbers].tolist()
+        missing = [doc_id for doc_id, text in zip(doc_ids, stored, strict=True) if text is None]
         if any(missing):  # a deleted document has the empty id
             raise InvalidInputError(
                 f"{self.path}: expected an index that keeps its documents, got none for {missing[0]!r}. Index with raw "
@@ -686,12 +684,7 @@ class BoundIndex(InOrder):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 
@@ -749,8 +742,6 @@ class _Opened:
 
     def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> NDArray[np.float32]:
         """Return the vectors of all documents by an encoder."""
-        from rerank.vectors.encoder import encoded_documents
-
         if encoder.name not in self.encoded:
             self.encoded[encoder.name] = encoded_documents(encoder, self.forward, texts)
         return self.encoded[encoder.name]
@@ -764,12 +755,6 @@ class _Opened:
         self.is_closed.set()
         if "searcher" in self.__dict__:
             self.searcher.close()
-
-
-def _topics(topics: TopicsLike) -> Topics:
-    """Return topics; text that names neither a file nor a data set is one query."""
-    is_query = isinstance(topics, str) and not data_set_name(topics) and not Path(topics).is_file()
-    return topics_of({QUERY: topics} if is_query else topics)
 
 
 def is_index(folder: Path) -> bool:
@@ -792,19 +777,13 @@ def runs_beside(run: Run, index: BoundIndex) -> dict[str, Run]:
     return {**getattr(run, "sources", {}), **index.runs}
 
 
-def _warn_of_unjudged(run: Run, qrels: Qrels) -> None:
-    """Log a warning if queries of a run have no judgement at all."""
-    without = [query_id for query_id in run if query_id not in qrels]
-    if without:
-        text = "qrels: %d of %d queries have no judgements, e.g. %s: all their documents get label 0. Leave them out."
-        _log.warning(text, len(without), len(run), without[0])
-
-
 def log_judged(table: Run | RankingData, qrels: Qrels) -> None:
     """Log how many documents are judged."""
     _, judged = qrels.lookup(table.query_ids, table.query_ptr, table.doc_ids)
-    text = "labels: %d queries, %d documents, of which %d are judged; the others count as label 0."
-    _log.info(text, len(table), len(table.doc_ids), int(judged.sum()))
+    _log.info(
+        "labels: %d queries, %d documents, of which %d are judged; the others count as label 0.",
+        *(len(table), len(table.doc_ids), int(judged.sum())),
+    )
 
 
 def log_unknown(forward: ForwardIndex, qrels: Qrels, queries: Iterable[str]) -> None:
@@ -813,19 +792,23 @@ def log_unknown(forward: ForwardIndex, qrels: Qrels, queries: Iterable[str]) -> 
     judged = id_array(list(dict.fromkeys(doc_id for query_id in known for doc_id in qrels[query_id])))
     unknown = np.flatnonzero(forward.doc_numbers(judged) < 0)
     if len(unknown):
-        text = "qrels: %d of the %d judged documents are not in the index, e.g. %s"
-        _log.warning(text, len(unknown), len(judged), judged[unknown[0]])
+        _log.warning(
+            "qrels: %d of the %d judged documents are not in the index, e.g. %s",
+            *(len(unknown), len(judged), judged[unknown[0]]),
+        )
 
 
 def _warn_of_language(forward: ForwardIndex, query_terms: Mapping[str, list[str]]) -> None:
     """Log a warning if the index knows less than half of the queries' words, e.g. since their language is another."""
     words = {term for terms in query_terms.values() for term in terms}
-    if len(words) < FEWEST_WORDS:
+    if len(words) < 20:  # too few to judge their language by
         return
     known = np.count_nonzero(find_terms(forward, [word.encode() for word in words]) >= 0)
     if known < len(words) / 2:
-        text = "topics: the index has %d of their %d words. Are they in the language of the documents and its analyser?"
-        _log.warning(text, known, len(words))
+        _log.warning(
+            "topics: the index has %d of their %d words. Are they in the language of the documents and its analyser?",
+            *(known, len(words)),
+        )
 
 
 def fingerprint_differences(

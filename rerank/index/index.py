@@ -13,15 +13,15 @@ from rerank.errors import InvalidInputError, RerankError
 from rerank.features.recipe import Recipe
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, run_of, topics_of
-from rerank.index.bound import HISTORY, LANGUAGE, PASSAGES, PICKLED, SCORER, VECTORS, BoundIndex, name_file
-from rerank.index.scorer import Scorer
+from rerank.index.bound import HISTORY, LANGUAGE, PASSAGES, SCORER, VECTORS, BoundIndex, name_file
 from rerank.lucene.arrays import stored_forward
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file
 from rerank.types import RankingData
 from rerank.types.retriever import CONTENTS, Passage, Passages
 from rerank.types.tables import counted
-from rerank.vectors.vectors import ENCODER
+from rerank.vectors.encoder import Encoder, Scorer, installed_encoder
+from rerank.vectors.vectors import ENCODER, Vectors
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
 MOST_POSTINGS = 1 << 21  # up to which they are learned by default: about 40 s on two cores (`benchmarks vectors`)
@@ -227,8 +227,7 @@ class Index(BoundIndex):
             If the stride is not from 1 to the window, or the window above 100,000.
 
         """
-        sizes = passages if isinstance(passages, Passages) else Passages.parse(passages)
-        _keep(self.resources / PASSAGES, str(sizes))
+        _keep(self.resources / PASSAGES, str(passages if isinstance(passages, Passages) else Passages.parse(passages)))
         self.__dict__.pop("passages", None)
 
     def best_passages(self, run: RunLike, topics: TopicsLike) -> list[Passage]:
@@ -298,9 +297,6 @@ class Index(BoundIndex):
             for this user. None uses `wordllama`, if it is installed; False removes a stored encoder.
 
         """
-        from rerank.vectors.encoder import Encoder, installed_encoder
-        from rerank.vectors.vectors import Vectors
-
         name = installed_encoder() if encoder is None else encoder
         bound = Encoder.of(name) if isinstance(name, str) else None
         options = {} if dimensions is None else {"dimensions": dimensions}
@@ -410,12 +406,11 @@ class Index(BoundIndex):
             The texts, best first.
 
         """
-        ranked: list[Any] = import_module("rerank").rerank_texts(self, model, query, documents, **options)
-        return ranked
+        return import_module("rerank").rerank_texts(self, model, query, documents, **options)  # type: ignore[no-any-return]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the index by its path, commit and resources: another process opens it."""
-        state = {name: value for name, value in self.__dict__.items() if name in PICKLED}
+        state = {name: getattr(self, name) for name in ("language", "threads", "check_models", "_opened", "_bound")}
         return Index, (self.path.resolve(), self.language), {**state, "path": self.path.resolve()}
 
 

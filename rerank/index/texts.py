@@ -23,7 +23,6 @@ from rerank.lucene.texts import (
     DocumentReader,
     ReadDocument,
     TextDocument,
-    TextIndex,
     UnusableTextError,
     check_characters,
 )
@@ -251,7 +250,9 @@ def _batch_features(
             check_characters(row.document.texts, query_texts.location(str(run.query_ids[query]), row.doc_id))
         raise
     if query_texts.run is None:
-        scores = _bm25(texts, terms, run, options.retriever)
+        recipe = Recipe(bm25_k1=options.retriever.k1, bm25_b=options.retriever.b)  # type: ignore[arg-type]
+        tokens = [terms[query_id] for query_id in run]
+        scores = bm25_scores(texts, tokens, run.query_ptr, np.arange(run.n_rows), options.retriever.field, recipe)
     else:
         scores = np.concatenate([query_texts.run.scores[query_texts.run.rows(query_id)] for query_id in batch])
     run = replace(run, scores=scores)
@@ -309,8 +310,10 @@ def _warn_of_empty_fields(index: BoundIndex, documents: Sequence[ReadDocument], 
     empty = sorted(read.difference(*(document.document.texts for document in documents)) - index.warned_of)
     if empty:
         index.warned_of.update(empty)
-        text = "texts: none has the field %s, whose features the model reads. Pass it, too, where there is such text."
-        _log.warning(text, " or ".join(empty))
+        _log.warning(
+            "texts: none has the field %s, whose features the model reads. Pass it, too, where there is such text.",
+            " or ".join(empty),
+        )
 
 
 def _encoded(index: BoundIndex, documents: Sequence[ReadDocument], queries: Mapping[str, str]) -> Encoded | None:
@@ -332,25 +335,17 @@ def _stored_texts(index: BoundIndex, documents: Iterable[ReadDocument]) -> list[
 
 def texts_of_rows(index: BoundIndex, query_texts: QueryTexts, options: TextOptions, run: Run, rows: Ints) -> list[str]:
     """Return the texts of some rows of a run of texts, as those of documents that the index stores."""
-    plain_field = options.plain_field or index.main_field
-    reader = DocumentReader(index.forward, index.searcher.joined_fields, plain_field, options.runs)
+    reader = DocumentReader(
+        index.forward, index.searcher.joined_fields, options.plain_field or index.main_field, options.runs
+    )
     query_ids = run.query_ids[query_rows(run.query_ptr)[rows]].tolist()
     pairs = zip(query_ids, run.doc_ids[rows].tolist(), strict=True)
-    documents = query_texts.documents
-    return _stored_texts(index, (reader.read(doc_id, documents[query_id][doc_id]) for query_id, doc_id in pairs))
-
-
-def _bm25(texts: TextIndex, terms: Mapping[str, Sequence[str]], run: Run, retriever: Retriever) -> Floats:
-    """Return BM25 of each row of a run, as a search of the index scores its documents."""
-    tokens = [terms[query_id] for query_id in run]
-    recipe = Recipe(bm25_k1=retriever.k1, bm25_b=retriever.b)  # type: ignore[arg-type]
-    return bm25_scores(texts, tokens, run.query_ptr, np.arange(run.n_rows), retriever.field, recipe)
+    return _stored_texts(index, (query_texts.read(reader, query_id, doc_id) for query_id, doc_id in pairs))
 
 
 TITLES = ("title", "name", "headline")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 Spans = list[list[int]]
-Analyse = Callable[[Sequence[str]], list[list[str]]]
 _AT_ONCE = 256  # texts in memory
 
 
@@ -392,7 +387,7 @@ class Matcher:
 
     """
 
-    def __init__(self, analyse: Analyse, texts: Iterable[str]) -> None:
+    def __init__(self, analyse: Callable[[Sequence[str]], list[list[str]]], texts: Iterable[str]) -> None:
         words = sorted({word.casefold() for text in texts for word in _WORD.findall(text)})
         self._terms = dict(zip(words, map(frozenset, analyse(words)), strict=True)) if words else {}
 

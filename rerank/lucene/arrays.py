@@ -48,7 +48,6 @@ from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys
 
 _BLOCK = 1 << 16  # ids converted at a time
-MOST_OF_MEMORY = 0.5  # larger arrays do not stay in memory as a whole
 _COUNT = Whole(0, 2**62)
 _FIELD = Record({"name": Text(), "positions": Flag(), "documents": _COUNT, "tokens": _COUNT, "terms": _COUNT})
 _HEADER = Record(
@@ -96,8 +95,10 @@ def _declared(values: Mapping[str, Any]) -> dict[str, Stored]:
 
 def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Raise Fault for arrays that kernels cannot read, or that are not those of the header."""
-    names = [field["name"] for field in values["fields"]]
-    if first_repeated(names) is not None or first_repeated(values["numbers"]) is not None:
+    if (
+        first_repeated(field["name"] for field in values["fields"]) is not None
+        or first_repeated(values["numbers"]) is not None
+    ):
         raise Fault("two fields or numbers of one name")
     from rerank.lucene.postings import check_arrays
 
@@ -179,8 +180,9 @@ def read_arrays(folder: Path, again: bool = False) -> ForwardIndex:
     path = folder / ARRAYS
     values, arrays = store.read(path, KIND, () if again else (folder / ARRAYS_NOTE, note_path(folder)))
     forward = _forward(values, arrays)
-    if os.path.getsize(path) > MOST_OF_MEMORY * memory_limit():
-        # The pages around those that are read would fill the memory, and drive out pages that are needed again.
+    if os.path.getsize(path) > 0.5 * memory_limit():
+        # Larger arrays do not stay in memory as a whole: the pages around those that are read would fill it, and drive
+        # out pages that are needed again.
         for field in forward.fields.values():
             expect_random_reads(field.terms, field.freqs, field.positions)
     return forward
@@ -189,8 +191,8 @@ def read_arrays(folder: Path, again: bool = False) -> ForwardIndex:
 def _forward(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> ForwardIndex:
     fields = {}
     for number, field in enumerate(values["fields"]):
-        own = {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{number}.")}
-        members: dict[str, Any] = {"positions": None, **own}
+        members: dict[str, Any] = {"positions": None}
+        members |= {name.partition(".")[2]: array for name, array in arrays.items() if name.startswith(f"{number}.")}
         fields[field["name"]] = FieldArrays(field["name"], n_docs_with=field["documents"], **members)
     return ForwardIndex(
         doc_ids=arrays["doc_ids"],
@@ -248,8 +250,7 @@ def _export(index: Path, raw: Path) -> dict[str, Any]:
 
 def _write_documents(index: Path, raw: Path, folder: Path) -> tuple[Ids, Ints]:
     """Write the ids, which give documents their numbers; return them, and Lucene's number of each document."""
-    lengths = np.fromfile(raw / "doc_id_lengths", np.int32)
-    ids = _padded(np.fromfile(raw / "doc_ids", np.uint8), lengths)
+    ids = _padded(np.fromfile(raw / "doc_ids", np.uint8), np.fromfile(raw / "doc_id_lengths", np.int32))
     order = np.lexsort(sort_keys(ids))
     ids = ids[order]
     try:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, MissingFileError, unknown_name
-from rerank.files.corpus import ELEMENTS, SgmlDocument, check_encoding, read_sgml, sgml_files, warn_of_skipped
+from rerank.files.corpus import ELEMENTS, check_encoding, read_sgml, sgml_files, warn_of_skipped
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.folder import SUBFOLDER, check_target, shard_names, shard_of, staged_folder
 from rerank.lucene.jvm import ENGLISH, add_options, ask_json, check_language
@@ -33,14 +33,11 @@ from rerank.types.tables import frame_rows, is_frame, is_missing, number_of
 
 _log = logging.getLogger("rerank")
 CONTENTS = "contents"
-_GREATEST = sys.float_info.max  # NaN and infinity are not indexed
 ID_KEYS = ("id", "_id", "docid")
 ID_EXPECTED = (
     f"expected an id of at most {MOST_LETTERS} characters without white space (run and qrels files are split there)"
 )
-_FIRST_FIELDS = ("title", "body")
 _RESERVED_BY_ANSERINI = ("raw", "entity")
-DOCUMENTS_A_FILE = 1000
 MOST_FIELDS = 1000  # each takes a pass over the index, and files of its own
 
 
@@ -67,7 +64,7 @@ class CorpusFiles:
         shard = shard_of(doc_id, len(self._folders)) if len(self._folders) > 1 else 0
         self._parts[shard].append(text)
         self.counts[shard] += 1
-        if len(self._parts[shard]) == DOCUMENTS_A_FILE:
+        if len(self._parts[shard]) == 1000:
             self._write(shard)
 
     def close(self) -> None:
@@ -163,7 +160,7 @@ class _DocumentReader:
             number = number_of(value)
             if number is None:
                 self._left_out.setdefault(str(name), type(value).__name__)
-            elif abs(number) <= _GREATEST:
+            elif abs(number) <= sys.float_info.max:  # NaN and infinity are not indexed
                 finite[name] = number
         self._seen_numbers.update(finite)
         chosen = self._chosen_numbers
@@ -187,8 +184,11 @@ class _DocumentReader:
     def _texts(self, document: Mapping[str, Any], doc_id: str) -> dict[str, str]:
         if self._chosen is not None:
             self._seen.update(dict.fromkeys(document))
-            present = [name for name in self._chosen if document.get(name) is not None]
-            return {name: self._text(name, document[name], doc_id) for name in present}
+            return {
+                name: self._text(name, document[name], doc_id)
+                for name in self._chosen
+                if document.get(name) is not None
+            }
         names = [name for name in document if name not in ("id", CONTENTS) and is_text(document[name])]
         for name in names:
             if name in _RESERVED_BY_ANSERINI:
@@ -235,7 +235,7 @@ def is_text(value: Any) -> bool:
 
 def field_order(name: str) -> int:
     """Return the key by which fields are ordered that no build named: title, body, then as the document has them."""
-    return _FIRST_FIELDS.index(name) if name in _FIRST_FIELDS else len(_FIRST_FIELDS)
+    return {"title": 0, "body": 1}.get(name, 2)
 
 
 def _listed(names: Iterable[Any]) -> str:
@@ -352,27 +352,24 @@ def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str) -> None:
     seen: set[str] = set()
     without_elements: list[str] = []
     for document in track(read_sgml(files, encoding), "reading documents"):
-        _check_sgml_id(document, seen, files, encoding)
-        seen.add(document.doc_id)
+        doc_id = document.doc_id
+        if not is_id(doc_id) or min(doc_id) < " ":  # Anserini strips control characters
+            raise InvalidInputError(f"{document.location}: {ID_EXPECTED}, got {doc_id[:80]!r}. Rename it.")
+        if doc_id in seen:
+            first = next(other for other in read_sgml(files, encoding) if other.doc_id == doc_id)
+            raise InvalidInputError(
+                f"{document.location}: expected each id once, got {doc_id!r} again (first in {first.location}). "
+                "Give every document its own id."
+            )
+        seen.add(doc_id)
         if not document.is_indexed:
-            without_elements.append(document.doc_id)
-        written.add(document.doc_id, f"<DOC>\n<DOCNO>{document.doc_id}</DOCNO>\n{document.text}\n</DOC>\n")
+            without_elements.append(doc_id)
+        written.add(doc_id, f"<DOC>\n<DOCNO>{doc_id}</DOCNO>\n{document.text}\n</DOC>\n")
     written.close()
     if without_elements:
-        text = "Documents that hold none of the elements %s: %d (%s)."
         names = ", ".join(without_elements[:3]) + (", ..." if len(without_elements) > 3 else "")
-        _log.warning(text, ", ".join(ELEMENTS), len(without_elements), names)
-
-
-def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], encoding: str) -> None:
-    doc_id = document.doc_id
-    if not is_id(doc_id) or min(doc_id) < " ":  # Anserini strips control characters
-        raise InvalidInputError(f"{document.location}: {ID_EXPECTED}, got {doc_id[:80]!r}. Rename it.")
-    if doc_id in seen:
-        first = next(other for other in read_sgml(files, encoding) if other.doc_id == doc_id)
-        raise InvalidInputError(
-            f"{document.location}: expected each id once, got {doc_id!r} again (first in {first.location}). "
-            "Give every document its own id."
+        _log.warning(
+            "Documents that hold none of the elements %s: %d (%s).", ", ".join(ELEMENTS), len(without_elements), names
         )
 
 
@@ -389,8 +386,7 @@ def _index_shards(
     with progress_bar("indexing", total) as advance:
         for name in names or [""]:
             note = None if names is None else {"build": build, "shards": len(names)}
-            indexed = counts["indexed"]
-            poll = partial(_advance, advance, indexed) if advance else None
+            poll = partial(_advance, advance, counts["indexed"]) if advance else None
             folder = staging / name
             folder.mkdir(exist_ok=True)
             corpus = str((staging / "corpus" / name).absolute())

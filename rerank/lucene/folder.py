@@ -34,11 +34,8 @@ from rerank.runtime import output
 from rerank.runtime.progress import track
 from rerank.runtime.store import file_state, is_noted, note_path, write_note
 
-_COMMIT_FILE = re.compile(r"segments_([0-9a-z]+)")
-_LONGEST_MESSAGE = 500  # characters of a message of Lucene
 NOTE = "lucene.json"
 _SEGMENT_FILE = re.compile(r"(_[0-9a-z]+)(_[^.]*)?\.[0-9a-z]+")
-_ANY_COMMIT_FILE = re.compile(r"(pending_)?segments_[0-9a-z]+")
 _HEADER = bytes.fromhex("3fd76c17")  # org.apache.lucene.codecs.CodecUtil.CODEC_MAGIC
 _CHECKSUM = 8  # bytes at the end of a file
 _BLOCK = 1 << 22
@@ -50,18 +47,18 @@ ARRAYS_NOTE = "verified.json"
 MARKER = "rerank-unfinished.json"
 MOST_SHARDS = 1000
 _NAME = re.compile(r"shard-\d{3,}")
-_OWN = (MARKER, "write.lock", ARRAYS, ARRAYS_NOTE, NOTE)  # files other than Lucene's
 
 
 def commit_file(folder: Path) -> Path | None:
     """Return the newest segments file, as Lucene does; generations are in base 36. None if there is none."""
-    commits = [(int(match[1], 36), match[0]) for match in map(_COMMIT_FILE.fullmatch, os.listdir(folder)) if match]
+    matches = [re.fullmatch(r"segments_([0-9a-z]+)", name) for name in os.listdir(folder)]
+    commits = [(int(match[1], 36), match[0]) for match in matches if match]
     return folder / max(commits)[1] if commits else None
 
 
 def damaged_lucene(folder: Path | str, damage: str) -> IndexFolderError:
     """Return the error for a damaged Lucene index."""
-    printable = "".join(letter if letter.isprintable() else "?" for letter in damage[:_LONGEST_MESSAGE])
+    printable = "".join(letter if letter.isprintable() else "?" for letter in damage[:500])
     return IndexFolderError(
         f"{folder}: expected a whole Lucene index, got a damaged one ({printable}). Build the index anew."
     )
@@ -70,7 +67,7 @@ def damaged_lucene(folder: Path | str, damage: str) -> IndexFolderError:
 def is_lucene_file(path: Path) -> bool:
     """Return whether a file has the name of a commit, or the name and the first bytes of a file of a segment."""
     if _SEGMENT_FILE.fullmatch(path.name) is None:
-        return _ANY_COMMIT_FILE.fullmatch(path.name) is not None
+        return re.fullmatch(r"(pending_)?segments_[0-9a-z]+", path.name) is not None
     with open(path, "rb") as file:
         return file.read(len(_HEADER)) in (_HEADER, b"")
 
@@ -89,13 +86,15 @@ def check_checksums(folder: Path, indexes: Sequence[Path], arrays: Path) -> None
         return
     start = time.perf_counter()
     sizes = [size for size, *_ in state.values()]
-    blocks = _compared_blocks(folder, files)
-    for _ in track(blocks, "checksums of Lucene's files", sum(-(-size // _BLOCK) for size in sizes)):
+    n_blocks = sum(-(-size // _BLOCK) for size in sizes)
+    for _ in track(_compared_blocks(folder, files), "checksums of Lucene's files", n_blocks):
         pass
     seconds = time.perf_counter() - start
     if seconds > _MOST_SECONDS:
-        text = "%s: the checksums of Lucene's files were compared: %.1f GB in %.0f s, once until a file changes."
-        _log.info(text, folder, sum(sizes) / 1e9, seconds)
+        _log.info(
+            "%s: the checksums of Lucene's files were compared: %.1f GB in %.0f s, once until a file changes.",
+            *(folder, sum(sizes) / 1e9, seconds),
+        )
     write_note(notes, state)
 
 
@@ -282,7 +281,11 @@ def foreign_files(folder: Path) -> Iterator[Path]:
                 yield path
             else:
                 yield from foreign_files(path)
-        elif not (path.name in _OWN or is_lucene_file(path) or path.parent.name == RESOURCES):
+        elif not (
+            path.name in (MARKER, "write.lock", ARRAYS, ARRAYS_NOTE, NOTE)
+            or is_lucene_file(path)
+            or path.parent.name == RESOURCES
+        ):
             yield path
 
 

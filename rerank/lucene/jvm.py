@@ -14,7 +14,6 @@ Languages by code; each has the analyser of Anserini's `-language`.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import importlib.util
 import json
@@ -32,16 +31,13 @@ from typing import Any
 
 from rerank.errors import IndexFolderError, InvalidInputError, RerankError
 from rerank.lucene.folder import check_alike, damaged_lucene, index_folders
-from rerank.runtime.output import FULL
+from rerank.runtime.output import FULL, WRITE_ERRORS
 from rerank.runtime.store import cache_folder, file_state
 
-_FORMAT = 1
-_PROGRAM = "import sys; from rerank.lucene.build import load_classes; load_classes(*sys.argv[1:])"
 JAVA_VERSION = 21
 VECTOR_MODULE = "jdk.incubator.vector"
 JAR_VARIABLE = "ANSERINI_JAR"
 JAVA_PACKAGE = "rerank.lucene"
-_JARS = {"pyserini": "resources/jars/anserini-*.jar", "lucene_rerank_jar": "anserini-*.jar"}
 _STEP_MS = 100
 _HEADER = 8
 _DAMAGES = ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException")
@@ -57,14 +53,18 @@ def archive_options(java: Path, jar: Path) -> list[str]:
     archive = archive_path(java, jar)
     if not archive.is_file():
         return []
-    # Java would report on stdout that it ignores an archive.
-    logs = ["-Xlog:disable", "-Xlog:all=error:stderr"]
-    return [f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-XX:+VerifySharedSpaces", *logs]
+    return [
+        f"-XX:SharedArchiveFile={archive}",
+        "-Xshare:auto",
+        "-XX:+VerifySharedSpaces",
+        "-Xlog:disable",  # Java would report on stdout that it ignores an archive
+        "-Xlog:all=error:stderr",
+    ]
 
 
 def archive_path(java: Path, jar: Path) -> Path:
     """Return the path of the archive in the cache folder, another one for each state of Java and the jar."""
-    state = [_FORMAT, str(java), *file_state(java / "release"), str(jar), *file_state(jar)]
+    state = [1, str(java), *file_state(java / "release"), str(jar), *file_state(jar)]
     return cache_folder() / f"java-{hashlib.sha256(repr(state).encode()).hexdigest()[:32]}.jsa"
 
 
@@ -75,7 +75,8 @@ def make_archive(java: Path, jar: Path) -> None:
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
         classes = Path(folder) / "classes"
         part = Path(folder) / "archive"
-        _run([sys.executable, "-c", _PROGRAM, str(classes), folder])
+        program = "import sys; from rerank.lucene.build import load_classes; load_classes(*sys.argv[1:])"
+        _run([sys.executable, "-c", program, str(classes), folder])
         dump = ["-Xshare:dump", f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={part}"]
         _run([str(java / "bin" / "java"), *dump, "-Xlog:disable", "-cp", str(jar)])
         os.replace(part, archive)
@@ -193,9 +194,10 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
     """Return the error for an exception of Java; a full disk is an OSError."""
     name = report["class"].rpartition(".")[2]
     message = " ".join(report["message"].split())
-    full = next((code for code in FULL if os.strerror(code) in message), None)
-    if full is not None:
-        return OSError(full, os.strerror(full))
+    codes = WRITE_ERRORS if name in ("IOException", "FileSystemException") else FULL
+    of_disk = next((code for code in codes if os.strerror(code) in message), None)
+    if of_disk is not None:
+        return OSError(of_disk, os.strerror(of_disk))
     index = parameters.get("index", "index")
     newer = "codecs.Codec" in message or "is in the future" in message  # an IllegalArgumentException
     if name == "IndexFormatTooNewException" or newer:
@@ -222,9 +224,6 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
             f"{index}: expected shards whose fields are indexed alike, got others ({message}). Build all shards with "
             "the same options."
         )
-    for code in (errno.EIO, errno.EROFS):
-        if name in ("IOException", "FileSystemException") and os.strerror(code) in message:
-            return OSError(code, os.strerror(code))
     if parameters.get("op") == "open" or name in _DAMAGES:
         return damaged_lucene(index, message if name in _DAMAGES else f"{name}: {message}")
     return JavaError(f"{report['class']}: {message}")
@@ -283,7 +282,8 @@ def _start_jvm() -> None:
     import jnius_config
 
     jnius_config.add_classpath(str(jar))
-    if not _has_vectors(java):  # Pyserini asks for it, and Java would end the process
+    if not re.search(rf'^MODULES="(.* )?{re.escape(VECTOR_MODULE)}[ "]', _release(java), re.MULTILINE):
+        # Pyserini asks for the module, and Java would end the process.
         asked = f"--add-modules={VECTOR_MODULE}"
         jnius_config.set_options(*(option for option in jnius_config.get_options() if option != asked))
     jnius_config.add_options(
@@ -360,11 +360,6 @@ def java_version(home: Path) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def _has_vectors(home: Path) -> bool:
-    """Return whether the `release` file of a Java folder names the module of vectors."""
-    return bool(re.search(rf'^MODULES="(.* )?{re.escape(VECTOR_MODULE)}[ "]', _release(home), re.MULTILINE))
-
-
 def _release(home: Path) -> str:
     """Return the `release` file of a Java folder, empty if there is none."""
     try:
@@ -382,7 +377,7 @@ def _find_jar() -> Path | None:
                 "Correct it, or unset it to use the installed one."
             )
         return Path(named).absolute()
-    for package, pattern in _JARS.items():
+    for package, pattern in (("pyserini", "resources/jars/anserini-*.jar"), ("lucene_rerank_jar", "anserini-*.jar")):
         jars = [jar for folder in _package_folders(package) for jar in folder.glob(pattern)]
         if jars:
             return max(jars)

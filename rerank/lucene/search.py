@@ -22,14 +22,9 @@ from rerank.types import Run, Topics, pointers
 from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import Retriever
 
-_Hits = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]
 _BATCH = 2048
 MOST_K1 = 1e9  # with a larger one, Lucene's float32 scores are 0
-_FEW_TEXTS = 16
-_FEW_CHARACTERS = 1 << 16  # of texts whose words Java places in a moment
-_FEW_QUERIES = 64  # whose terms come with their hits, since features are likely to ask for them
 _MOST_IDS = 1 << 20  # of all documents that are kept in memory
-_FEW_IDS = 2000
 
 
 class Searcher(AbstractContextManager["Searcher"]):
@@ -117,9 +112,8 @@ class Searcher(AbstractContextManager["Searcher"]):
         if field not in self._fields:
             raise unknown_name("field", field, self._fields)
         texts = list(topics.texts.values())
-        parts = []
-        for first in track(range(0, len(texts), _BATCH), "searching"):
-            parts.append(self._search(texts[first : first + _BATCH], parameters))
+        batches = track(range(0, len(texts), _BATCH), "searching")
+        parts = [self._search(texts[first : first + _BATCH], parameters) for first in batches]
         counts, numbers, scores = map(np.concatenate, zip(*parts, strict=True))
         return Run(
             id_array(list(topics)),
@@ -134,8 +128,9 @@ class Searcher(AbstractContextManager["Searcher"]):
         known = self._terms
         if all(text in known for text in texts):
             return [list(known[text]) for text in texts]
-        few = len(texts) <= _FEW_TEXTS
-        terms: list[list[str]] = ask_json("analyze", at_once=few, texts=list(texts), language=self.language)
+        terms: list[list[str]] = ask_json(
+            "analyze", at_once=len(texts) <= 16, texts=list(texts), language=self.language
+        )
         return terms
 
     def places(self, texts: Sequence[str], first: Sequence[int], last: Sequence[int]) -> list[list[int]]:
@@ -143,7 +138,7 @@ class Searcher(AbstractContextManager["Searcher"]):
 
         0 and 0 where the text has no token there.
         """
-        few = sum(map(len, texts)) <= _FEW_CHARACTERS
+        few = sum(map(len, texts)) <= 1 << 16  # whose words Java places in a moment
         places: list[list[int]] = ask_json(
             "offsets", at_once=few, texts=list(texts), first=list(first), last=list(last), language=self.language
         )
@@ -151,22 +146,20 @@ class Searcher(AbstractContextManager["Searcher"]):
 
     def documents(self, numbers: Sequence[int]) -> list[str | None]:
         """Return documents by Lucene number as they were indexed (JSON or SGML); None where the index stores none."""
-        texts: list[str | None] = ask_json("raw", **self._request(), documents=[int(n) for n in numbers])
-        return texts
+        return ask_json("raw", **self._request(), documents=[int(n) for n in numbers])  # type: ignore[no-any-return]
 
     def statistics(self) -> dict[str, Any]:
         """Return Lucene's counts: documents, deleted ones, segments, and documents, tokens, postings of each field."""
-        counts: dict[str, Any] = ask_json("statistics", at_once=True, **self._request())
-        return counts
+        return ask_json("statistics", at_once=True, **self._request())  # type: ignore[no-any-return]
 
     @cached_property
     def doc_ids(self) -> Ids:
         """Ids by Lucene document number; a deleted document has the empty id."""
         return self._ids(ask("doc_ids", **self._request()))
 
-    def _search(self, queries: list[str], parameters: dict[str, Any]) -> _Hits:
+    def _search(self, queries: list[str], parameters: dict[str, Any]) -> tuple[NDArray[Any], ...]:
         """Return the number of hits of each query, and their document numbers and scores, from one call of Java."""
-        few = len(queries) <= _FEW_QUERIES
+        few = len(queries) <= 64  # whose terms come with their hits, since features are likely to ask for them
         answer = ask(
             "search", at_once=len(queries) == 1, **parameters, language=self.language, queries=queries, terms=few
         )
@@ -186,8 +179,9 @@ class Searcher(AbstractContextManager["Searcher"]):
         if self._n_docs <= _MOST_IDS:
             return self.doc_ids[numbers]
         distinct, index = np.unique(numbers, return_inverse=True)
-        few = len(distinct) <= _FEW_IDS
-        return self._ids(ask("ids", at_once=few, **self._request(), documents=distinct.tolist()))[index]
+        return self._ids(ask("ids", at_once=len(distinct) <= 2000, **self._request(), documents=distinct.tolist()))[
+            index
+        ]
 
     def _ids(self, answer: memoryview) -> Ids:
         count = int(np.frombuffer(answer, np.int32, 1)[0])
@@ -226,6 +220,7 @@ def java_threads(threads: int | None) -> int:
     if threads is None:
         return cores()
     if not 1 <= threads < 2**31 or threads != int(threads):
-        got = shown(threads)
-        raise InvalidInputError(f"threads: expected a whole number from 1, got {got}. Leave it out for one a core.")
+        raise InvalidInputError(
+            f"threads: expected a whole number from 1, got {shown(threads)}. Leave it out for one a core."
+        )
     return int(threads)

@@ -33,10 +33,8 @@ from rerank.types.retriever import CONTENTS
 from rerank.types.tables import number_of, plain_value
 
 MOST_WORDS = 1 << 18  # that are kept between two calls, and the same number of new terms
-MOST_WORD_BYTES = 128  # of a word that is kept: Lucene's tokenizer cuts at 255 characters, wherever the word begins
 _REQUEST_BYTES = 1 << 24  # of text in one call of Java
 _FEW_BYTES = 1 << 12  # starting a thread in Java takes longer
-_NEW_TERMS = 1 << 10
 MOST_CHARACTERS = 1 << 24  # of one text
 
 
@@ -214,12 +212,15 @@ class TextAnalyser:
         whole: list[int] = []
         if (entries < 0).any():
             unknown = set(chain.from_iterable(words)) - self._words.keys()
-            too_long = {word for word in unknown if len(word) > MOST_WORD_BYTES}
+            # Lucene's tokenizer cuts at 255 characters, wherever the word begins.
+            too_long = {word for word in unknown if len(word) > 128}
             if too_long:
                 whole = [number for number, of_text in enumerate(words) if not too_long.isdisjoint(of_text)]
             for number in whole:
                 words[number] = []
-            self._add(sorted(unknown - too_long), n_threads)
+            new = sorted(unknown - too_long)
+            self._tokens = Tokens.joined([self._tokens, self._analysed(new, n_threads)])
+            self._words |= dict(zip(new, range(len(self._words), len(self._words) + len(new)), strict=True))
             entries = self._entries(words)
         tokens = self._tokens.one_after_another(entries, pointers(list(map(len, words))))
         if not whole:
@@ -233,12 +234,6 @@ class TextAnalyser:
         """Return the number of each word of all texts, -1 for one that is new."""
         flat = list(chain.from_iterable(words))
         return np.fromiter(map(self._words.get, flat, repeat(-1)), np.int64, len(flat))
-
-    def _add(self, words: Sequence[bytes], n_threads: int) -> None:
-        """Keep new words with the tokens that Java makes of them."""
-        if words:
-            self._tokens = Tokens.joined([self._tokens, self._analysed(words, n_threads)])
-            self._words |= dict(zip(words, range(len(self._words), len(self._words) + len(words)), strict=True))
 
     def _in_order(self, tokens: Tokens) -> tuple[dict[str, int], Tokens]:
         """Return the terms that the index does not have, numbered behind its own by their texts, and the tokens."""
@@ -311,7 +306,7 @@ class TextAnalyser:
         known = self._statistics.get(field.name)
         if known is not None and len(known[0]) >= len(field.doc_freq) + n_new:
             return known
-        n_more = max(_NEW_TERMS, 1 << max(n_new - 1, 0).bit_length())
+        n_more = max(1 << 10, 1 << max(n_new - 1, 0).bit_length())
         doc_freq, collection_freq = (
             np.concatenate([np.maximum(values, 1), np.ones(n_more, dtype=values.dtype)])
             for values in (field.doc_freq, field.collection_freq)
@@ -330,8 +325,8 @@ class ReadDocument(NamedTuple):
 
     def json(self) -> str:
         """Return the document as the index would store it."""
-        texts = {CONTENTS: self.document.contents, **self.document.texts}
-        return json.dumps({"id": self.doc_id, **texts, **self.numbers})
+        document = self.document
+        return json.dumps({"id": self.doc_id, CONTENTS: document.contents, **document.texts, **self.numbers})
 
 
 class DocumentReader:
@@ -367,8 +362,7 @@ class DocumentReader:
         self._fields = set(forward.fields)
         self._numbers = set(forward.numbers)
         self._field = field
-        self._joined = None if joined_fields is None else tuple(joined_fields)
-        self._parts: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._joined = None if joined_fields is None else list(joined_fields)
         self._runs = frozenset(runs) - self._fields - self._numbers
 
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
@@ -393,18 +387,12 @@ class DocumentReader:
                 raise InvalidInputError(
                     f"expected at most {MOST_CHARACTERS:,} characters in field {name!r}, got {len(text):,}. Shorten it."
                 )
-        names = tuple(texts)
-        parts = self._parts.get(names)
-        if parts is None:
-            parts = self._parts[names] = self._parts_of(names)
+        named = self._joined
+        if named is None:
+            named = sorted((name for name in texts if name != CONTENTS), key=field_order)
+        parts = tuple(name for name in named if name in texts)
         run_scores = {name: numbers.pop(name) for name in self._runs & numbers.keys()}
         return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
-
-    def _parts_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of the fields that make up `contents`, in the order of the index build."""
-        if self._joined is not None:
-            return tuple(name for name in self._joined if name in names)
-        return tuple(sorted((name for name in names if name != CONTENTS), key=field_order))
 
     def _add_other(self, name: Any, value: Any, texts: dict[str, str], numbers: dict[str, int | float]) -> None:
         """Add a value that is not text of a field: a list of texts, or a number; refuse others of a field."""

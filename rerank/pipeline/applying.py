@@ -26,7 +26,6 @@ from rerank.features.extract import check_resources, column_plan
 from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions, family
 from rerank.index.bound import needed_resources
-from rerank.index.scorer import Scorer
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.imported import Unsupervised
 from rerank.rankers.last_stage import LastStage
@@ -42,6 +41,7 @@ from rerank.rankers.warm_start import (
 from rerank.retrieval.base import DEPTH, Candidates
 from rerank.types import Floats, Ints, RankingData, Run, query_rows
 from rerank.types.retriever import CONTENTS, Retriever
+from rerank.vectors.encoder import Scorer
 from rerank.vectors.vectors import ENCODER, LSI
 
 if TYPE_CHECKING:

@@ -23,7 +23,6 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field, replace
-from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -96,10 +95,7 @@ class SearchInputs:
     encoded: Encoded | None = None
     runs: Mapping[str, Run] = dataclass_field(default_factory=dict)
     threads: int | None = None
-
-    @cached_property
-    def _bm25_runs(self) -> dict[int, Run]:
-        return {}
+    _bm25_runs: dict[int, Run] = dataclass_field(default_factory=dict)
 
     def bm25_run(self, k: int) -> Run:
         """Return the k best documents by BM25; a deeper run that was made before is cut."""
@@ -339,10 +335,6 @@ def run_names(sources: Sequence[Part]) -> list[str]:
     return [part.name for part in sources if part.file is not None]
 
 
-_CONSTANT = 60  # of reciprocal rank fusion
-_STEP = 2.0**-20
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class UnionRun(Run):
     """A run that is the union of others; features and models are given the others with it.
@@ -429,9 +421,9 @@ def _merged(lists: Sequence[Mapping[str, float]]) -> tuple[list[str], list[float
     for docs in others:
         for rank, doc in enumerate(docs, start=1):
             if doc not in first:
-                fused[doc] = fused.get(doc, 0.0) + 1.0 / (_CONSTANT + rank)
+                fused[doc] = fused.get(doc, 0.0) + 1.0 / (60 + rank)
     added = sorted(fused, key=lambda doc: (fused[doc], doc), reverse=True)
     scores = list(first.values())
     lowest = min(scores, default=0.0)
-    step = max([1.0, *map(abs, scores)]) * _STEP
+    step = max([1.0, *map(abs, scores)]) * 2.0**-20
     return [*first, *added], scores + [lowest - step * number for number in range(1, len(added) + 1)]

@@ -138,10 +138,8 @@ def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
 log = logging.getLogger("rerank")
 BATCH_ROWS = 1 << 16  # rows that are pooled at a time, so that temporary arrays fit in a core's cache
 RRF_K = 60
-MISSING = ("zero", "lowest")
 LARGEST = float(np.finfo(np.float32).max)
 Method = Callable[[Pool, Floats, float], Floats]  # pool, weight of each run, k of RRF -> new scores
-Norm = Callable[[Floats, Ints, Ints], Floats]  # scores, first row and number of rows of each query -> new scores
 FIRST = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
 OF_ALL = ("sources", "overlap")
@@ -217,7 +215,8 @@ _METHODS: dict[str, Method] = {
     "weighted": weighted_sum,
     "best": weighted_sum,
 }
-_NORMS: dict[str, Norm] = {
+# Of the scores, and the first row and number of rows of each query.
+_NORMS: dict[str, Callable[[Floats, Ints, Ints], Floats]] = {
     "none": lambda scores, first, counts: scores,
     "minmax": min_max,
     "max": _max,
@@ -293,14 +292,25 @@ def fuse(
     ordered = [run.take(run.trec_order()) for run in records]
     normalized = [replace(run, scores=_normalized(run, chosen)) for run in ordered]
     if qrels is not None:
-        weights = _best_weights(normalized, chosen, qrels, metric)
+        best = combine(normalized[0], normalized[1], qrels, metric)
+        weights = best.alpha, 1.0 - best.alpha
+        log.info(
+            "best: alpha %r of %s, best from %r to %r: %s %.4f on the qrels that chose it (a run file may differ "
+            "where scores are equal as float32); fuse other queries with "
+            "--method weighted --weights %r,%r --norm %s --missing lowest",
+            *(best.alpha, records[0].name, best.low, best.high, best.metric, best.value, *weights, chosen),
+        )
     factors = np.ones(len(records)) if weights is None else np.asarray(weights, dtype=np.float64)
     query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
     rows = [QueryRows.of(run, query_ids) for run in normalized]
     blocks = query_blocks(pointers(np.sum([run.counts for run in rows], axis=0)), BATCH_ROWS)
     pools = (pooled(rows, first, last, missing == "lowest") for first, last in blocks)
     parts = [(pool.query, pool.doc_ids, _METHODS[method](pool, factors, k)) for pool in pools]
-    return _united(query_ids, parts, method, ascending=chosen == "minmax")
+    query, doc_ids, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
+    run = Run(query_ids, pointers(np.bincount(query, minlength=len(query_ids))), doc_ids, scores, method)
+    if chosen != "minmax":
+        return run.take(run.trec_order())
+    return run.take(np.lexsort((*sort_keys(doc_ids), -scores, query)))  # equal scores by id, as in search engines
 
 
 def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
@@ -355,28 +365,7 @@ def _normalized(run: Run, norm: str) -> Floats:
     """Return the normalized scores of a run whose rows are in trec_eval's order."""
     sizes = np.diff(run.query_ptr)
     filled = np.flatnonzero(sizes)
-    return _NORMS[norm](run.scores, run.query_ptr[filled], sizes[filled]) if len(filled) else run.scores
-
-
-def _best_weights(runs: Sequence[Run], norm: str, qrels: QrelsLike, metric: str) -> tuple[float, float]:
-    """Return alpha and 1 - alpha of two normalized runs, and log them with the interval."""
-    first, second = runs
-    best = combine(first, second, qrels, metric)
-    weights = best.alpha, 1.0 - best.alpha
-    log.info(
-        "best: alpha %r of %s, best from %r to %r: %s %.4f on the qrels that chose it (a run file may differ "
-        "where scores are equal as float32); fuse other queries with "
-        "--method weighted --weights %r,%r --norm %s --missing lowest",
-        *(best.alpha, first.name, best.low, best.high, best.metric, best.value, *weights, norm),
-    )
-    return weights
-
-
-def _united(query_ids: Ids, parts: list[tuple[Ints, NDArray[np.bytes_], Floats]], name: str, ascending: bool) -> Run:
-    """Return the documents as a run; `ascending`: those with equal scores by id, as in search engines."""
-    query, doc_ids, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
-    run = Run(query_ids, pointers(np.bincount(query, minlength=len(query_ids))), doc_ids, scores, name)
-    return run.take(np.lexsort((*sort_keys(doc_ids), -scores, query)) if ascending else run.trec_order())
+    return _NORMS[norm](run.scores, run.query_ptr[filled], sizes[filled])
 
 
 def _quotient(scores: Floats, divisors: Floats, counts: Ints, equal: Floats) -> Floats:
@@ -397,7 +386,7 @@ def _check(
     for what, name, known in (
         ("method", method, _METHODS),
         ("norm", norm or "none", _NORMS),
-        ("missing", missing, MISSING),
+        ("missing", missing, ("zero", "lowest")),
     ):
         if not isinstance(name, str) or name not in known:
             raise unknown_name(what, str(name), known)
@@ -512,8 +501,6 @@ def _of_source(run: Run) -> Floats:
     """Return the columns `OF_SOURCE` of each row of a run in trec_eval's order, (n_rows, 7)."""
     sizes = np.diff(run.query_ptr)
     filled = np.flatnonzero(sizes)
-    if not len(filled):
-        return np.empty((0, len(OF_SOURCE)))
     first = run.query_ptr[filled]
     counts = sizes[filled]
     standard = z_score(run.scores, first, counts)

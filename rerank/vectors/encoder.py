@@ -1,9 +1,8 @@
-"""A user-defined encoder, a function from texts to an array, and the file of its vectors of all documents.
+"""Functions of texts that users bring: encoders, which make vectors, and slow scorers, such as cross-encoders.
 
-The file of the documents' vectors is made once for an index and an encoder. When it is opened, a few documents are
-encoded again: a file of another encoder of the same name is made anew.
-
-Vectors of queries beside those of documents: what the families of features are given.
+The file of an encoder's vectors of the documents is made once for an index and an encoder. When it is opened, a few
+documents are encoded again: a file of another encoder of the same name is made anew. Vectors of queries beside those of
+documents are what the families of features are given.
 
 Encoders by name: models of other libraries that are installed and whose weights are on this machine.
 
@@ -23,10 +22,13 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
+from math import inf
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -40,21 +42,15 @@ from rerank.runtime.progress import track
 from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.store import Blocks, Kind, Stored, cache_folder, note_path
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import Ints
+from rerank.types.ids import Floats, Ints
 from rerank.vectors.vectors import ENCODER, IDENTITY, MOST_DIMENSIONS, Vectors, check_finite, identity
 
 EXTRA = "wordllama"  # the package, and the extra, that brings an encoder
 Texts = Callable[[Ints], Sequence[str]]
 _BATCH = 256  # texts of a call
 _BLOCK = 2048  # documents that are encoded anew after an interruption, at most
-_PROBES = 4  # documents that are encoded again when a file is opened
-_TOLERANCE = 1e-3  # of a cosine: batches of other sizes may change the last bits
-_REMEDY = "Delete it, it is made again."
 _log = logging.getLogger("rerank")
-TOKENS = 512  # of a text, where a model's files do not name its greatest length
-BATCH = 32  # texts of about equal length of one call of an ONNX model
-Encode = Callable[[list[str]], NDArray[Any]]
-Functions = tuple[Encode, Encode]  # of documents, of queries
+Functions = tuple[Callable[[list[str]], Any], Callable[[list[str]], Any]]  # of documents, of queries
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +77,7 @@ class Encoder:
         """Return an encoder as it is, of a callable, or of a name; raises InvalidInputError."""
         if isinstance(encoder, cls):
             return encoder
-        functions = named_functions(encoder) if isinstance(encoder, str) else None
-        if isinstance(encoder, str) and functions is not None:
+        if isinstance(encoder, str) and (functions := named_functions(encoder)) is not None:
             return cls(encoder, *functions)
         return cls(*named_function("encoder", encoder, "from a list of texts to an array"))
 
@@ -97,8 +92,7 @@ class Encoder:
             return np.zeros((len(texts), dimensions or 1), dtype=np.float32)
         batches = [rows[first : first + _BATCH] for first in range(0, len(rows), _BATCH)]
         parts = [self._called([texts[row] for row in batch]) for batch in batches]
-        sizes = {part.shape[1] for part in parts} | ({dimensions} if dimensions else set())
-        if len(sizes) > 1:
+        if len({part.shape[1] for part in parts} | ({dimensions} if dimensions else set())) > 1:
             raise self._fault(f"{dimensions or parts[0].shape[1]} dimensions in every call", f"{parts[-1].shape[1]}")
         out = np.zeros((len(texts), parts[0].shape[1]), dtype=np.float32)
         out[rows] = np.concatenate(parts)
@@ -145,7 +139,7 @@ def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> 
     values = {**identity(forward), "encoder": encoder.name}
     key = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:32]
     path = cache_folder() / f"encoded-{key}"
-    probes = np.unique(np.linspace(0, max(forward.n_docs - 1, 0), _PROBES).astype(np.int64))[: forward.n_docs]
+    probes = np.unique(np.linspace(0, max(forward.n_docs - 1, 0), 4).astype(np.int64))[: forward.n_docs]
     again = encoder.encode(texts(probes)) if len(probes) else np.zeros((0, 1), np.float32)
     if path.is_file():
         with suppress(FileFormatError):
@@ -182,7 +176,7 @@ KIND = Kind(
     "rerank document vectors",
     1,
     "document vectors of an encoder",
-    _REMEDY,
+    "Delete it, it is made again.",
     Record({**IDENTITY, "encoder": Text()}),
     lambda _: {"vectors": Stored(np.float32, ("n_docs", "n_dimensions"), mapped=True)},
     lambda _, arrays: check_finite("documents", arrays["vectors"]),
@@ -197,7 +191,8 @@ def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]
     if not again.any():
         return not left.any()
     distance = np.linalg.norm(left - again, axis=1)
-    return bool((distance <= _TOLERANCE * np.maximum(np.linalg.norm(again.astype(np.float64), axis=1), 1e-30)).all())
+    norms = np.linalg.norm(again.astype(np.float64), axis=1)
+    return bool((distance <= 1e-3 * np.maximum(norms, 1e-30)).all())  # batches of other sizes may change the last bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,8 +263,11 @@ def query_vectors(
         queries[ENCODER] = encoded.of_queries(query_ids)
     elif vectors is None:
         return None
-    own = None if vectors is None else vectors.on(forward)
-    return QueryVectors(own, queries, None if encoded is None else encoded.documents)
+    return QueryVectors(
+        vectors=None if vectors is None else vectors.on(forward),
+        queries=queries,
+        encoded=None if encoded is None else encoded.documents,
+    )
 
 
 def named_functions(name: str) -> Functions | None:
@@ -345,7 +343,7 @@ class OnnxModel:
                 raise FileNotFoundError(f"no {path}")
         self.session = InferenceSession(str(model), providers=["CPUExecutionProvider"])
         self.tokenizer = Tokenizer.from_file(str(tokenizer))
-        self.tokenizer.enable_truncation(self.settings("sentence_bert_config.json").get("max_seq_length") or TOKENS)
+        self.tokenizer.enable_truncation(self.settings("sentence_bert_config.json").get("max_seq_length") or 512)
         self.tokenizer.enable_padding()
         self.first_token = self.settings("1_Pooling/config.json").get("pooling_mode_cls_token", False)
 
@@ -357,7 +355,7 @@ class OnnxModel:
     def encode(self, prefix: str, texts: list[str]) -> NDArray[np.float32]:
         """Return the unit vectors of texts, (n, dimensions), each behind a prefix."""
         order = np.argsort([len(text) for text in texts], kind="stable")
-        parts = np.array_split(order, -(-len(order) // BATCH))
+        parts = np.array_split(order, -(-len(order) // 32))  # texts of about equal length in one call
         vectors = np.concatenate([self._pooled([prefix + texts[number] for number in part]) for part in parts])
         out = np.empty_like(vectors)
         out[order] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -381,8 +379,7 @@ class OnnxModel:
         if self.first_token:
             return output[:, 0]
         weights = mask[:, :, np.newaxis].astype(np.float32)
-        means: NDArray[np.float32] = (output * weights).sum(axis=1) / weights.sum(axis=1)
-        return means
+        return (output * weights).sum(axis=1) / weights.sum(axis=1)  # type: ignore[no-any-return]
 
 
 # Kind of encoder, and extra of this package -> the packages that it needs, and what loads its model.
@@ -392,3 +389,123 @@ LIBRARIES: dict[str, tuple[tuple[str, ...], Callable[[str], Functions]]] = {
     "onnx": (("onnxruntime", "tokenizers"), _onnx),
     "wordllama": (("wordllama",), _wordllama),
 }
+
+
+CROSS_ENCODER = "cross-encoder:"
+MOST_SCORES = 1_000_000  # that are kept
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """A function of a query and some texts, which is called once for each query and text.
+
+    Parameters
+    ----------
+    name : str
+        `module:function`, or `cross-encoder:NAME` of sentence-transformers.
+    function : callable
+        Takes a query and a list of n texts, returns n numbers; the higher, the more relevant.
+    seconds : float
+        Time for the texts of one query, after which the ranking goes on without their scores.
+    known : dict
+        Scores that were given, by a checksum of query and text.
+
+    """
+
+    name: str
+    function: Callable[[str, list[str]], Any]
+    seconds: float = inf
+    known: dict[bytes, float] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, scorer: Scorer | str | Callable[[str, list[str]], Any]) -> Scorer:
+        """Return a scorer as it is, or that of a function or a name.
+
+        Parameters
+        ----------
+        scorer : Scorer, str or callable
+            The scorer.
+
+        Returns
+        -------
+        Scorer
+            The scorer.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such function, or no model of this name on this machine.
+
+        """
+        if isinstance(scorer, cls):
+            return scorer
+        if isinstance(scorer, str) and scorer.startswith(CROSS_ENCODER):
+            return cls(scorer, _cross_encoder(scorer))
+        return cls(*named_function("scorer", scorer, "from a query and a list of texts to numbers"))
+
+    def scores(self, query: str, texts: Sequence[str]) -> Floats:
+        """Return the score of each text for a query.
+
+        Parameters
+        ----------
+        query : str
+            The text of the query.
+        texts : sequence of str
+            The texts.
+
+        Returns
+        -------
+        ndarray of shape (n_texts,), dtype float64
+            The scores; NaN where the scorer fails or is late, which is logged.
+
+        """
+        keys = [
+            hashlib.blake2b(f"{query}\0{text}".encode("utf8", "replace"), digest_size=16).digest() for text in texts
+        ]
+        scores = np.array([self.known.get(key, np.nan) for key in keys])
+        unknown = np.flatnonzero(np.isnan(scores)).tolist()
+        if unknown:
+            try:
+                scores[unknown] = self._called(query, [texts[row] for row in unknown])
+            except Exception as error:  # whatever a user's function raises: the answer comes in the model's order
+                _log.warning("scorer %s: no scores of %d texts: %s.", self.name, len(unknown), exception_text(error))
+            if len(self.known) + len(unknown) > MOST_SCORES:
+                self.known.clear()
+            self.known.update({keys[row]: float(scores[row]) for row in unknown})
+        return scores
+
+    def _called(self, query: str, texts: list[str]) -> Floats:
+        """Return the checked scores of texts."""
+        answers: SimpleQueue[Any] = SimpleQueue()
+
+        def call() -> None:
+            try:
+                answers.put(self.function(query, texts))
+            except Exception as error:
+                answers.put(error)
+
+        Thread(target=call, daemon=True).start()  # one that does not end does not keep the process
+        try:
+            answer = answers.get(timeout=None if self.seconds == inf else self.seconds)
+        except Empty:
+            raise TimeoutError(f"no answer after {self.seconds:g} seconds") from None
+        if isinstance(answer, Exception):
+            raise answer
+        values = np.asarray(answer, dtype=np.float64)
+        if values.shape != (len(texts),) or not np.isfinite(values).all():
+            raise ValueError(f"expected {len(texts)} finite numbers, got others of shape {values.shape}")
+        return values
+
+
+def _cross_encoder(name: str) -> Callable[[str, list[str]], Any]:
+    """Return the function of a cross-encoder of sentence-transformers whose files are on this machine."""
+    try:
+        from sentence_transformers import CrossEncoder
+
+        model = CrossEncoder(name.removeprefix(CROSS_ENCODER), local_files_only=True)
+    except Exception as error:  # libraries raise classes of their own for damaged files
+        raise InvalidInputError(
+            f"scorer {name}: expected a model whose files are on this machine, got {exception_text(error)}. Run pip "
+            "install 'lucene-rerank[sentence-transformers]' and download the model, or correct the name."
+        ) from error
+    return lambda query, texts: model.predict([(query, text) for text in texts], show_progress_bar=False)

@@ -46,7 +46,6 @@ DIMENSIONS = 400
 LEAST_DOCUMENTS = 2  # of a term with a vector
 MOST_TERMS = 1 << 17  # with a vector: those that most documents hold
 MOST_DOCUMENTS = 1_000_000  # that are learned from; of more, this many are drawn at random
-_SEED = 0
 OTHER = "an index with other documents or another analyser"
 _PARTS = ("rows", "weights", "terms")  # of a space
 REMEDY = "Learn them with `rerank vectors`."
@@ -86,21 +85,18 @@ class Space:
         numbers = dict(zip(words, find_terms(forward, [word.encode("utf8") for word in words]).tolist(), strict=True))
         return self.project(*counted_terms(query_terms, numbers), np.arange(len(query_terms)))
 
-    def documents(self, field: FieldArrays, docs: Ints) -> NDArray[np.float32]:
-        """Return the vectors of a field of documents, (n, dimensions) float32; zeros where it has no known term."""
-        return self.project(field.doc_ptr, field.terms, field.freqs, docs)
-
     def document_blocks(self, field: FieldArrays) -> Iterator[NDArray[np.float32]]:
         """Yield the vectors of a field of all documents in blocks of rows."""
         n_docs = len(field.lengths)
         with read_in_order(field.terms, field.freqs):
             for first in range(0, n_docs, _BLOCK_DOCUMENTS):
-                yield self.documents(field, np.arange(first, min(first + _BLOCK_DOCUMENTS, n_docs)))
+                docs = np.arange(first, min(first + _BLOCK_DOCUMENTS, n_docs))
+                yield self.project(field.doc_ptr, field.terms, field.freqs, docs)
 
     def project(
         self, ptr: Ints, terms: NDArray[np.int32], freqs: NDArray[np.int32], texts: Ints
     ) -> NDArray[np.float32]:
-        """Return the vectors of the texts of the numbers `texts`, given as terms and frequencies."""
+        """Return the vectors of the texts of the numbers `texts`, given as terms and frequencies; zeros for no term."""
         out = np.empty((len(texts), self.dimensions), dtype=np.float32)
         _fill_sums(
             read_only_view(ptr),
@@ -118,8 +114,7 @@ class Space:
 def unit_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return vectors (n, dimensions) divided by their norms; a vector of zeros stays one."""
     norms = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
-    units: Floats = np.divide(vectors, norms, out=np.zeros(vectors.shape), where=norms > 0.0)
-    return units.astype(np.float32)
+    return np.divide(vectors, norms, out=np.zeros(vectors.shape), where=norms > 0.0).astype(np.float32)  # type: ignore[no-any-return]
 
 
 def log_idf(field: FieldArrays) -> Floats:
@@ -143,21 +138,11 @@ def _fill_sums(ptr, terms, freqs, texts, rows, weights, term_vectors, out):  # t
                 out[index, dimension] += weight * term_vectors[row, dimension]
 
 
-def frequent_terms(field: FieldArrays) -> NDArray[np.int32]:
-    """Return the row of each of the terms that most documents hold, ties by term number; -1 for others."""
-    doc_freq = np.asarray(field.doc_freq)
-    known = np.flatnonzero((doc_freq >= LEAST_DOCUMENTS) & (doc_freq < field.n_docs_with))  # the weight of others is 0
-    chosen = np.sort(known[np.argsort(-doc_freq[known], kind="stable")[:MOST_TERMS]])
-    rows = np.full(len(doc_freq), -1, dtype=np.int32)
-    rows[chosen] = np.arange(len(chosen), dtype=np.int32)
-    return rows
-
-
 def sampled_documents(n_docs: int, most: int) -> Ints:
     """Return the numbers of the documents that are learned from, ascending: all, or a random sample."""
     if n_docs <= most:
         return np.arange(n_docs)
-    return np.sort(np.random.default_rng(_SEED).choice(n_docs, most, replace=False))
+    return np.sort(np.random.default_rng(0).choice(n_docs, most, replace=False))
 
 
 def learn_lsi(
@@ -165,34 +150,28 @@ def learn_lsi(
 ) -> tuple[Space, Floats]:
     """Return the space of the right singular vectors of the tf-idf matrix, and the singular values.
 
-    A row of the matrix has w(t) = (1 + ln tf) * ln(N / df) of a document's terms, divided by its norm.
+    A row of the matrix has w(t) = (1 + ln tf) * ln(N / df) of a document's terms, divided by its norm. Columns are the
+    terms that most documents hold, ties by term number.
 
     Shapes: values float64 (dimensions,).
     """
-    rows = frequent_terms(field)
+    doc_freq = np.asarray(field.doc_freq)
+    known = np.flatnonzero((doc_freq >= LEAST_DOCUMENTS) & (doc_freq < field.n_docs_with))  # the weight of others is 0
+    chosen = np.sort(known[np.argsort(-doc_freq[known], kind="stable")[:MOST_TERMS]])
+    rows = np.full(len(doc_freq), -1, dtype=np.int32)
+    rows[chosen] = np.arange(len(chosen), dtype=np.int32)
     weights = log_idf(field).astype(np.float32)
     docs = sampled_documents(len(field.lengths), most_documents)
-    doc_ptr = read_only_view(field.doc_ptr)
-    terms = read_only_view(field.terms)
+    doc_ptr, terms, freqs, docs = map(read_only_view, (field.doc_ptr, field.terms, field.freqs, docs))
     counts = np.zeros(len(docs), dtype=np.int64)
-    _count_known(doc_ptr, terms, read_only_view(docs), rows, counts)
+    _count_known(doc_ptr, terms, docs, rows, counts)
     matrix = SparseRows(
         pointers(counts),
         np.empty(counts.sum(), np.int32),
         np.empty(counts.sum(), np.float32),
         int(rows.max(initial=-1)) + 1,
     )
-    _fill_rows(
-        doc_ptr,
-        terms,
-        read_only_view(field.freqs),
-        read_only_view(docs),
-        rows,
-        weights,
-        matrix.row_ptr,
-        matrix.columns,
-        matrix.values,
-    )
+    _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, matrix.row_ptr, matrix.columns, matrix.values)
     vectors, values = right_singular_vectors(matrix, dimensions, threads)
     is_zero = np.append(~vectors.any(axis=1), True)  # the last is that of terms without a row
     return Space(np.where(is_zero[rows], -1, rows).astype(np.int32), weights, vectors), values
@@ -334,8 +313,11 @@ class Vectors:
         }
         arrays: dict[str, NDArray[Any] | Blocks] = {}
         for name, space in self.spaces.items():
-            parts = (space.rows, space.weights, space.term_vectors)
-            arrays |= {f"{name}.{part}": array for part, array in zip(_PARTS, parts, strict=True)}
+            arrays |= {
+                f"{name}.rows": space.rows,
+                f"{name}.weights": space.weights,
+                f"{name}.terms": space.term_vectors,
+            }
             for of_field, postings in self.forward.fields.items():
                 shape = (self.forward.n_docs, space.dimensions)
                 arrays[f"{name}.{of_field}"] = Blocks(np.float32, shape, space.document_blocks(postings))
@@ -420,7 +402,10 @@ class Vectors:
 
         """
         stored = self.stored.get((space, of_field))
-        return self.spaces[space].documents(self.forward.fields[of_field], docs) if stored is None else stored[docs]
+        if stored is not None:
+            return stored[docs]
+        field = self.forward.fields[of_field]
+        return self.spaces[space].project(field.doc_ptr, field.terms, field.freqs, docs)
 
     def all_documents(self, space: str, of_field: str = CONTENTS) -> NDArray[np.float32]:
         """Return the vectors of a field of all documents in a space, (n_docs, dimensions) float32.

@@ -38,8 +38,6 @@ from rerank.types import Ints
 from rerank.types.forward import FieldArrays
 from rerank.vectors.vectors import ENCODER, LSI
 
-_GREATEST = float(np.finfo(np.float32).max)
-COMMON_SHARE = 0.1
 _BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"
 _MISSING = (Missing.EMPTY_FIELD,)
 
@@ -67,8 +65,9 @@ class StaticFeatures(RunFamily):
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, a column for each number); numbers beyond float32 become its greatest number."""
+        limits = np.finfo(np.float32)
         for column, name in enumerate(recipe.numbers or ()):
-            out[:, column] = np.clip(candidates.forward.numbers[name][candidates.docs], -_GREATEST, _GREATEST)
+            out[:, column] = np.clip(candidates.forward.numbers[name][candidates.docs], limits.min, limits.max)
 
 
 def _feature(name: str, meaning: str, formula: str, source: str, unit: str, high: float = inf) -> Feature:
@@ -120,7 +119,7 @@ def _priors(field: FieldArrays) -> NDArray[np.float32]:
     lengths = read_only_view(field.lengths)
     doc_freq = read_only_view(field.doc_freq)
     with read_in_order(*arrays):
-        _fill(arrays, lengths, field_idf(field), doc_freq, COMMON_SHARE * field.n_docs_with, table)
+        _fill(arrays, lengths, field_idf(field), doc_freq, 0.1 * field.n_docs_with, table)
     return table
 
 
@@ -247,6 +246,5 @@ class LsiFeatures(FieldFamily):
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3)."""
         batch = block.candidates
-        vectors = batch.vectors
-        documents, rows = vectors.documents(LSI, block.field.name, batch.docs)
-        fill_cosines(batch.query_ptr, rows, vectors.queries[LSI], documents, LEVELS, out)
+        documents, rows = batch.vectors.documents(LSI, block.field.name, batch.docs)
+        fill_cosines(batch.query_ptr, rows, batch.vectors.queries[LSI], documents, LEVELS, out)

@@ -190,8 +190,7 @@ def _feature(
     unit: str = "score",
     missing: tuple[Missing, ...] = (Missing.NO_QUERY_TERMS,),
 ) -> Feature:
-    high = 1.0 if unit == "share" else np.inf
-    return Feature(name, meaning, formula, source, unit, high=high, missing=missing)
+    return Feature(name, meaning, formula, source, unit, high=1.0 if unit == "share" else np.inf, missing=missing)
 
 
 @register("passages")

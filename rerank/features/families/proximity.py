@@ -54,7 +54,6 @@ SPAN, SPAN_DENSITY, FIRST, PHRASE, PROXIMITY, TP_SCORE, TP_DIST, SDM = range(12,
 _NO_POSITION = np.int64(2**63 - 1)
 MOST_TERMS = 1024  # Lucene's default limit of clauses
 _QUERY = (Missing.NO_QUERY_TERMS,)
-_PYSERINI = "Pyserini 0.22's {}; Metzler & Croft, SIGIR 2005, section 2.3"
 
 
 @kernel()
@@ -345,7 +344,7 @@ def _pair_features(stem: str, of: str, name: str, order: str) -> list[Feature]:
             meaning=f"Number of times {of} occur{order} in a window of {window} tokens.",
             formula=f"sum over {of} of the occurrences with {'0 < ' if order else '0 < |'}b - a{'' if order else '|'}"
             f" < {window}; a, b their positions",
-            source=_PYSERINI.format(name),
+            source=f"Pyserini 0.22's {name}; Metzler & Croft, SIGIR 2005, section 2.3",
             unit="pairs",
             missing=_QUERY,
         )

@@ -53,35 +53,18 @@ from rerank.types import Floats, Ints, query_rows
 _MSLR = "MSLR-WEB features (Qin & Liu 2013)"
 _ZHAI = "Zhai & Lafferty, SIGIR 2001, table 1"
 _QUERY = (Missing.NO_QUERY_TERMS,)
-_LENGTH = (Missing.NO_QUERY_TERMS, Missing.EMPTY_FIELD)
 _KNOWN = (Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM)
 _BOTH = (*_KNOWN, Missing.EMPTY_FIELD)
-_COUNTS = (
-    Feature(
-        "covered", "Query terms that the field holds.", "number of t in T with tf > 0", _MSLR, "terms", missing=_QUERY
-    ),
-    Feature(
-        "covered_ratio",
-        "Share of the query terms that the field holds.",
-        "covered / |T|",
-        _MSLR,
-        "share",
-        high=1.0,
-        missing=_QUERY,
-    ),
-    Feature("stream_length", "Length of the field.", "len", _MSLR, "tokens"),
-    Feature(
-        "idf_sum",
-        "How rare the query's terms are.",
-        "sum over t in T with df > 0 of idf",
-        _MSLR + ", Lucene's idf",
-        "nats",
-        missing=_KNOWN,
-    ),
-)
 _POOLED = (
     ("tf", "tf", "occurrences", "Term frequency", inf, _QUERY),
-    ("normalised_tf", "tf / len", "share", "Term frequency as a share of the field's length", 1.0, _LENGTH),
+    (
+        "normalised_tf",
+        "tf / len",
+        "share",
+        "Term frequency as a share of the field's length",
+        1.0,
+        (*_QUERY, Missing.EMPTY_FIELD),
+    ),
     ("tf_idf", "tf * idf", "nats", "Term frequency times idf", inf, _QUERY),
 )
 _POOLS = (
@@ -91,83 +74,9 @@ _POOLS = (
     ("mean", "sum over t in T of {}, / |T|"),
     ("variance", "mean over t in T of ({} - mean)^2, divided by |T|"),
 )
-_MODELS = (
-    Feature(
-        name="boolean",
-        meaning="1 where the field holds every query term, else 0.",
-        formula="covered = |T|",
-        source=_MSLR,
-        unit="truth value",
-        high=1.0,
-        missing=_QUERY,
-    ),
-    Feature(
-        name="vector_space",
-        meaning="Cosine of the angle between query and field as vectors of tf * idf.",
-        formula="sum over t in T of (qtf * idf) * (tf * idf), / (norm of query * norm of field)",
-        source="Manning, Raghavan & Schuetze 2008, eq. 6.10, weights eq. 6.8, with Lucene's idf",
-        unit="cosine",
-        high=1.0,
-        missing=_BOTH,
-    ),
-    Feature(
-        name="bm25",
-        meaning="BM25 of the field, as in Lucene.",
-        formula="sum over t in T of qtf * idf * tf / (tf + k1 * (1 - b + b * dl / avgdl)), "
-        "dl = len as Lucene stores it in one byte, avgdl = mean len of the N documents",
-        source="Lucene's BM25Similarity: no factor k1 + 1; Lucene rounds to float32 at each step (1e-6)",
-        unit="nats",
-        missing=_QUERY,
-    ),
-    Feature(
-        name="lm_absolute",
-        meaning="Log probability of the query under a language model with absolute discounting.",
-        formula="sum over t in T with df > 0 of qtf * ln(max(tf - delta, 0) / len + delta * u / len * p)",
-        source=_ZHAI,
-        unit="nats",
-        low=-inf,
-        high=0.0,
-        missing=_BOTH,
-    ),
-    Feature(
-        name="lm_dirichlet",
-        meaning="Log probability of the query under a language model with Dirichlet smoothing.",
-        formula="sum over t in T with df > 0 of qtf * ln((tf + mu * p) / (len + mu))",
-        source=_ZHAI,
-        unit="nats",
-        low=-inf,
-        high=0.0,
-        missing=_KNOWN,
-    ),
-    Feature(
-        name="lm_jelinek_mercer",
-        meaning="Log probability of the query under a language model with Jelinek-Mercer smoothing.",
-        formula="sum over t in T with df > 0 of qtf * ln((1 - lambda) * tf / len + lambda * p)",
-        source=_ZHAI,
-        unit="nats",
-        low=-inf,
-        high=0.0,
-        missing=_BOTH,
-    ),
-)
 _COVERED, _COVERED_RATIO, _STREAM_LENGTH, _IDF_SUM = range(4)
 _TF, _NORMALISED_TF, _TF_IDF = range(4, 19, 5)
 _BOOLEAN, _VECTOR_SPACE, _BM25, _LM_ABSOLUTE, _LM_DIRICHLET, _LM_JELINEK_MERCER = range(19, 25)
-
-
-_POOLED_FEATURES = [
-    Feature(
-        name=f"{stem}_{pool}",
-        meaning=f"{meaning}: {pool} over the query's terms.",
-        formula=pooling.format(formula),
-        source=_MSLR,
-        unit=f"{unit}^2" if pool == "variance" else unit,
-        high=high,
-        missing=missing,
-    )
-    for stem, formula, unit, meaning, high, missing in _POOLED
-    for pool, pooling in _POOLS
-]
 
 
 @register("letor")
@@ -176,7 +85,104 @@ class LetorFeatures(FieldFamily):
 
     evidence = "match"
     rising = ("covered*", "boolean", "vector_space", "bm25", "lm_*")
-    listed = (*_COUNTS, *_POOLED_FEATURES, *_MODELS)
+    listed = (
+        Feature(
+            "covered",
+            "Query terms that the field holds.",
+            "number of t in T with tf > 0",
+            _MSLR,
+            "terms",
+            missing=_QUERY,
+        ),
+        Feature(
+            "covered_ratio",
+            "Share of the query terms that the field holds.",
+            "covered / |T|",
+            _MSLR,
+            "share",
+            high=1.0,
+            missing=_QUERY,
+        ),
+        Feature("stream_length", "Length of the field.", "len", _MSLR, "tokens"),
+        Feature(
+            "idf_sum",
+            "How rare the query's terms are.",
+            "sum over t in T with df > 0 of idf",
+            _MSLR + ", Lucene's idf",
+            "nats",
+            missing=_KNOWN,
+        ),
+        *(
+            Feature(
+                name=f"{stem}_{pool}",
+                meaning=f"{meaning}: {pool} over the query's terms.",
+                formula=pooling.format(formula),
+                source=_MSLR,
+                unit=f"{unit}^2" if pool == "variance" else unit,
+                high=high,
+                missing=missing,
+            )
+            for stem, formula, unit, meaning, high, missing in _POOLED
+            for pool, pooling in _POOLS
+        ),
+        Feature(
+            name="boolean",
+            meaning="1 where the field holds every query term, else 0.",
+            formula="covered = |T|",
+            source=_MSLR,
+            unit="truth value",
+            high=1.0,
+            missing=_QUERY,
+        ),
+        Feature(
+            name="vector_space",
+            meaning="Cosine of the angle between query and field as vectors of tf * idf.",
+            formula="sum over t in T of (qtf * idf) * (tf * idf), / (norm of query * norm of field)",
+            source="Manning, Raghavan & Schuetze 2008, eq. 6.10, weights eq. 6.8, with Lucene's idf",
+            unit="cosine",
+            high=1.0,
+            missing=_BOTH,
+        ),
+        Feature(
+            name="bm25",
+            meaning="BM25 of the field, as in Lucene.",
+            formula="sum over t in T of qtf * idf * tf / (tf + k1 * (1 - b + b * dl / avgdl)), "
+            "dl = len as Lucene stores it in one byte, avgdl = mean len of the N documents",
+            source="Lucene's BM25Similarity: no factor k1 + 1; Lucene rounds to float32 at each step (1e-6)",
+            unit="nats",
+            missing=_QUERY,
+        ),
+        Feature(
+            name="lm_absolute",
+            meaning="Log probability of the query under a language model with absolute discounting.",
+            formula="sum over t in T with df > 0 of qtf * ln(max(tf - delta, 0) / len + delta * u / len * p)",
+            source=_ZHAI,
+            unit="nats",
+            low=-inf,
+            high=0.0,
+            missing=_BOTH,
+        ),
+        Feature(
+            name="lm_dirichlet",
+            meaning="Log probability of the query under a language model with Dirichlet smoothing.",
+            formula="sum over t in T with df > 0 of qtf * ln((tf + mu * p) / (len + mu))",
+            source=_ZHAI,
+            unit="nats",
+            low=-inf,
+            high=0.0,
+            missing=_KNOWN,
+        ),
+        Feature(
+            name="lm_jelinek_mercer",
+            meaning="Log probability of the query under a language model with Jelinek-Mercer smoothing.",
+            formula="sum over t in T with df > 0 of qtf * ln((1 - lambda) * tf / len + lambda * p)",
+            source=_ZHAI,
+            unit="nats",
+            low=-inf,
+            high=0.0,
+            missing=_BOTH,
+        ),
+    )
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 25)."""
@@ -290,32 +296,8 @@ def _pool(tf, start, idf, first, n_terms, weighted, scale, out, row, column):  #
     out[row, column + 4] = squares / n_terms
 
 
-_LEE = "Lee, SIGIR 1997"
 _ORDER = "trec_eval's order"
 _DEPTH = 100  # scores of which `query.deviation` is computed
-_OF_QUERY = (
-    Feature(
-        name="query.length",
-        meaning="Length of the query, repeated terms included.",
-        formula="number of analysed tokens",
-        source="LETOR 4.0, query-level statistics",
-        unit="tokens",
-    ),
-    Feature(
-        name="query.terms",
-        meaning="Number of distinct terms of the query.",
-        formula="|T|",
-        source="Pyserini 0.22's UniqueTermCount",
-        unit="terms",
-    ),
-    Feature(
-        name="query.deviation",
-        meaning="Spread of the best scores of the run: a predictor of its effectiveness.",
-        formula=f"standard deviation of the first {_DEPTH} scores / their mean size; 0 where all are 0",
-        source="Shtok, Kurland & Carmel, ICTIR 2009 (NQC), scaled by the scores themselves",
-        unit="ratio",
-    ),
-)
 
 
 def _features_of(run: str, missing: tuple[Missing, ...]) -> list[Feature]:
@@ -338,7 +320,7 @@ def _features_of(run: str, missing: tuple[Missing, ...]) -> list[Feature]:
             "minmax",
             "Score on a scale from the query's least (0) to its greatest (1).",
             "(x - min) / (max - min) over the query's rows; 0 where all are equal",
-            _LEE,
+            "Lee, SIGIR 1997",
             "share",
             0.0,
             1.0,
@@ -365,8 +347,31 @@ class RunFeatures(RunFamily):
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
-        others = [feature for name in recipe.runs for feature in _features_of(f"run.{name}", (Missing.NOT_IN_RUN,))]
-        return (*_features_of("run", ()), *_OF_QUERY, *others)
+        return (
+            *_features_of("run", ()),
+            Feature(
+                name="query.length",
+                meaning="Length of the query, repeated terms included.",
+                formula="number of analysed tokens",
+                source="LETOR 4.0, query-level statistics",
+                unit="tokens",
+            ),
+            Feature(
+                name="query.terms",
+                meaning="Number of distinct terms of the query.",
+                formula="|T|",
+                source="Pyserini 0.22's UniqueTermCount",
+                unit="terms",
+            ),
+            Feature(
+                name="query.deviation",
+                meaning="Spread of the best scores of the run: a predictor of its effectiveness.",
+                formula=f"standard deviation of the first {_DEPTH} scores / their mean size; 0 where all are 0",
+                source="Shtok, Kurland & Carmel, ICTIR 2009 (NQC), scaled by the scores themselves",
+                unit="ratio",
+            ),
+            *(feature for name in recipe.runs for feature in _features_of(f"run.{name}", (Missing.NOT_IN_RUN,))),
+        )
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 8, and 5 for every other run)."""
@@ -386,17 +391,15 @@ class RunFeatures(RunFamily):
             out[first:last, 7] = best.std() / size if size > 0.0 else 0.0
 
 
-MAIN = {
-    "letor": ("tf_idf_sum", "vector_space", "bm25", "lm_dirichlet", "lm_jelinek_mercer"),
-    "feedback": ("rm3_10", "rocchio", "similarity_10"),
-}
 _SCORES = [
     (name, column, score)
-    for name, listed in (("letor", LetorFeatures.listed), ("feedback", FeedbackFeatures.listed))
+    for name, listed, main in (
+        ("letor", LetorFeatures.listed, ("tf_idf_sum", "vector_space", "bm25", "lm_dirichlet", "lm_jelinek_mercer")),
+        ("feedback", FeedbackFeatures.listed, ("rm3_10", "rocchio", "similarity_10")),
+    )
     for column, score in enumerate(listed)
-    if score.name in MAIN[name]
+    if score.name in main
 ]
-_SOURCE = "score normalisation of Lee, SIGIR 1997, and of LETOR 4.0, over the query's candidates"
 _MEANINGS = (
     (
         "minmax",
@@ -432,7 +435,7 @@ class RelativeFeatures(FieldFamily):
             name=f"{score.name}_{form}",
             meaning=meaning.format(score.name),
             formula=f"{formula}; x = {score.name}",
-            source=_SOURCE,
+            source="score normalisation of Lee, SIGIR 1997, and of LETOR 4.0, over the query's candidates",
             unit=unit,
             low=low,
             high=high,

@@ -43,10 +43,8 @@ from rerank.features.recipe import Feature, Missing, register
 from rerank.history.judged import DocumentFamily, HistoryQuery, IndexHistory, LearnedFamily, with_smoothed
 from rerank.runtime.kernels import kernel
 from rerank.types.ids import Floats, Ints, by_number, joined_rows, pointers, query_rows
+from rerank.types.retriever import K1, B
 from rerank.vectors.vectors import LSI, unit_vectors
-
-K1 = 0.9
-B = 0.4
 
 
 @register("history.expansion")
@@ -67,18 +65,18 @@ class ExpansionFeatures(DocumentFamily):
     def document_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
         """Return BM25 of each document's field."""
         hidden = query.hidden
-        name = f"{type(self).__name__} {hidden.tobytes().hex()}"  # of one fold, or none
-        ptr, docs, scores = history.prepared(name, partial(_word_scores, history, hidden))
+        key = type(self), hidden.tobytes()  # of one fold, or none
+        ptr, docs, scores = history.prepared(key, partial(_word_scores, history, hidden))
         counts = np.diff(ptr)[query.words]
         rows, _ = joined_rows(ptr[query.words], counts)
         weights = np.repeat(query.freqs, counts) * scores[rows]
-        return np.bincount(docs[rows], weights, history.n_docs).astype(np.float64, copy=False)
+        return np.bincount(docs[rows], weights, history.forward.n_docs).astype(np.float64, copy=False)
 
 
 def _word_scores(history: IndexHistory, hidden: Ints) -> tuple[Ints, NDArray[np.int32], Floats]:
     """Return for each word its documents and their BM25, over the fields of all judged queries but the hidden ones."""
-    judged = history.judged.select(np.setdiff1d(np.arange(history.judged.n_queries), hidden))
-    n_docs = history.n_docs
+    judged = history.judged.select(np.setdiff1d(np.arange(len(history.judged.query_ids)), hidden))
+    n_docs = history.forward.n_docs
     pair_query = query_rows(judged.doc_ptr)
     rows, _ = joined_rows(judged.word_ptr[pair_query], np.diff(judged.word_ptr)[pair_query])
     docs = np.repeat(judged.docs, np.diff(judged.word_ptr)[pair_query]).astype(np.int64)
@@ -93,10 +91,6 @@ def _word_scores(history: IndexHistory, hidden: Ints) -> tuple[Ints, NDArray[np.
     idf = inverse_document_frequency(doc_freq, n_with)[words]
     saturation = K1 * (1.0 - B + B * lengths[docs] / (average or 1.0))
     return pointers(doc_freq), docs.astype(np.int32), idf * tf / (tf + saturation)
-
-
-NEAREST = 30  # judged queries
-_LANES = 16
 
 
 @register("history.neighbours")
@@ -118,8 +112,7 @@ class NeighbourFeatures(DocumentFamily):
         """Return the queries of each word with their weights."""
         judged = history.judged
         ptr, order = by_number(judged.query_words, len(judged.words))
-        queries = query_rows(judged.word_ptr)[order].astype(np.int32)
-        return ptr, queries, history.weights[order]
+        return ptr, query_rows(judged.word_ptr)[order].astype(np.int32), history.weights[order]
 
     def document_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
         """Return how relevant each document is to the nearest queries."""
@@ -127,8 +120,8 @@ class NeighbourFeatures(DocumentFamily):
         counts = np.diff(ptr)[query.words]
         rows, _ = joined_rows(ptr[query.words], counts)
         products = np.repeat(query.weights, counts) * query_weights[rows]
-        cosines = np.bincount(queries[rows], products, history.judged.n_queries).astype(np.float64, copy=False)
-        return relevant_to_nearest(cosines, history, query, NEAREST, power=2)
+        cosines = np.bincount(queries[rows], products, len(history.judged.query_ids)).astype(np.float64, copy=False)
+        return relevant_to_nearest(cosines, history, query, most=30, power=2)
 
 
 def relevant_to_nearest(cosines: Floats, history: IndexHistory, query: HistoryQuery, most: int, power: int) -> Floats:
@@ -145,7 +138,9 @@ def relevant_to_nearest(cosines: Floats, history: IndexHistory, query: HistoryQu
     counts = np.diff(judged.doc_ptr)[nearest]
     rows, _ = joined_rows(judged.doc_ptr[nearest], counts)
     weights = np.repeat((cosines[nearest] ** 2) ** (power // 2), counts)
-    return np.bincount(judged.docs[rows], weights * judged.gains[rows], history.n_docs).astype(np.float64, copy=False)
+    return np.bincount(judged.docs[rows], weights * judged.gains[rows], history.forward.n_docs).astype(
+        np.float64, copy=False
+    )
 
 
 def _scores(name: str, nearest: int, power: int) -> tuple[Feature, Feature]:
@@ -210,7 +205,7 @@ class WideLatentNeighbourFeatures(_LatentNeighbours):
 
 def padded_units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return unit vectors (n, dimensions), with zeros up to a multiple of 16 dimensions."""
-    return np.pad(unit_vectors(vectors), ((0, 0), (0, -vectors.shape[1] % _LANES)))
+    return np.pad(unit_vectors(vectors), ((0, 0), (0, -vectors.shape[1] % 16)))
 
 
 @kernel()
@@ -245,11 +240,11 @@ class PriorFeatures(LearnedFamily):
 
     def prepare(self, history: IndexHistory, vectors: Any) -> Any:
         """Return the number of judged queries that each document is relevant to, (n_docs,) int64."""
-        return np.bincount(history.judged.docs, minlength=history.n_docs)
+        return np.bincount(history.judged.docs, minlength=history.forward.n_docs)
 
     def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 1)."""
         judged = history.judged
         of_hidden, _ = joined_rows(judged.doc_ptr[query.hidden], np.diff(judged.doc_ptr)[query.hidden])
-        counts = prepared - np.bincount(judged.docs[of_hidden], minlength=history.n_docs)
+        counts = prepared - np.bincount(judged.docs[of_hidden], minlength=history.forward.n_docs)
         out[:, 0] = np.where((counts > 0)[query.docs] & (query.docs >= 0), counts[query.docs], np.nan)

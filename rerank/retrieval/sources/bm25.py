@@ -14,17 +14,16 @@ Lavrenko & Croft, SIGIR 2001; Abdul-Jaleel et al., TREC 2004 (RM3); Rocchio 1971
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.families.feedback import MAX_DOC_SHARE
-from rerank.features.match import cached_by_field, field_idf, lucene_lengths, term_numbers, vector_norms
+from rerank.features.match import cached_by_field, field_idf, lucene_lengths, postings, term_numbers, vector_norms
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime.kernels import kernel
-from rerank.runtime.mapped_rows import read_in_order, read_only_view
+from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.numerics import array_log2
 from rerank.types import Floats, Ints, Run, pointers
 from rerank.types.forward import FieldArrays, counted_terms
@@ -32,7 +31,6 @@ from rerank.types.retriever import BM25
 
 WeightedTerms = tuple[Ints, Floats]  # term numbers and weights
 DOCUMENTS = 10  # that a query is expanded by
-Expand = Callable[[FieldArrays, WeightedTerms, Ints], WeightedTerms]
 RM3_TERMS = 20
 SHARE = 0.5
 ROCCHIO_TERMS = 30
@@ -40,33 +38,15 @@ ALPHA = 1.0
 BETA = 0.75
 
 
-@dataclass(frozen=True, eq=False)
-class InvertedField:
-    """Postings of a field by term.
-
-    Parameters
-    ----------
-    term_ptr : ndarray of shape (n_terms + 1,) and dtype int64
-        First posting of each term.
-    docs, freqs : ndarray of shape (n_postings,) and dtype int32
-        Documents of the term, ascending, and occurrences.
-
-    """
-
-    term_ptr: Ints
-    docs: NDArray[np.int32]
-    freqs: NDArray[np.int32]
-
-
 @cached_by_field
-def inverted_field(field: FieldArrays) -> InvertedField:
-    """Return the postings of a field by term, 8 bytes each."""
+def inverted_field(field: FieldArrays) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
+    """Return the postings of a field by term, 8 bytes each: the first of each term, documents, and occurrences."""
     term_ptr = pointers(field.doc_freq)
-    inverted = InvertedField(term_ptr, np.empty(len(field.terms), np.int32), np.empty(len(field.terms), np.int32))
-    postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
-    with read_in_order(*postings):
-        _invert(*postings, term_ptr[:-1].copy(), inverted.docs, inverted.freqs)
-    return inverted
+    docs, freqs = np.empty((2, len(field.terms)), np.int32)
+    arrays = postings(field)
+    with read_in_order(*arrays):
+        _invert(*arrays, term_ptr[:-1].copy(), docs, freqs)
+    return term_ptr, docs, freqs
 
 
 def weighted_bm25(
@@ -79,7 +59,7 @@ def weighted_bm25(
     saturation = k1 * (1.0 - b + b * relative)
     scores = np.zeros(len(field.lengths))
     for terms, weights in queries:
-        _add_scores(inverted.term_ptr, inverted.docs, inverted.freqs, terms, weights * idf[terms], saturation, scores)
+        _add_scores(*inverted, terms, weights * idf[terms], saturation, scores)
         docs = np.flatnonzero(scores)
         yield docs, scores[docs]
         scores[docs] = 0.0
@@ -104,7 +84,9 @@ def _add_scores(term_ptr, docs, freqs, terms, weights, saturation, out):  # type
             out[docs[posting]] += weights[index] * tf / (tf + saturation[docs[posting]])
 
 
-def expanded_hits(inputs: SearchInputs, expand: Expand, k: int) -> Iterator[Hits]:
+def expanded_hits(
+    inputs: SearchInputs, expand: Callable[[FieldArrays, WeightedTerms, Ints], WeightedTerms], k: int
+) -> Iterator[Hits]:
     """Yield the k best documents of each query, expanded by the first documents of BM25."""
     field = inputs.forward.fields[inputs.field]
     first = inputs.bm25_run(DOCUMENTS)
@@ -115,22 +97,6 @@ def expanded_hits(inputs: SearchInputs, expand: Expand, k: int) -> Iterator[Hits
     ]
     for docs, scores in weighted_bm25(field, queries, inputs.k1, inputs.b):
         yield best_hits(docs, np.round(scores, 6), inputs.forward.doc_ids, k)
-
-
-def relevance_model(field: FieldArrays, docs: Ints) -> WeightedTerms:
-    """Return p(t) = sum over documents of w * tf / len of each term, ascending; w = 1 / log2(rank + 1), of sum 1."""
-    docs = docs[field.lengths[docs] > 0]
-    weights = 1.0 / array_log2(np.arange(len(docs)) + 2.0)
-    return _term_sums(field, docs, weights / max(weights.sum(), 1e-300) / np.maximum(field.lengths[docs], 1))
-
-
-def centroid(field: FieldArrays, docs: Ints) -> WeightedTerms:
-    """Return the mean of the documents' vectors of tf * idf, each of norm 1."""
-    norms = vector_norms(field)[docs]
-    docs = docs[norms > 0.0]
-    norms = norms[norms > 0.0]
-    terms, weights = _term_sums(field, docs, 1.0 / norms / max(len(docs), 1))
-    return terms, weights * field_idf(field)[terms]
 
 
 def best_terms(field: FieldArrays, model: WeightedTerms, size: int) -> WeightedTerms:
@@ -201,18 +167,30 @@ class Rocchio(Source):
 
 
 def _rm3(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedTerms:
-    """Return (1 - s) * q / |q|_1 + s * p / |p|_1, with p the best terms of the relevance model."""
+    """Return (1 - s) * q / |q|_1 + s * p / |p|_1, with p the best terms of the relevance model.
+
+    That is p(t) = sum over documents of w * tf / len of each term; w = 1 / log2(rank + 1), of sum 1.
+    """
     terms, freqs = query
-    model_terms, model = best_terms(field, relevance_model(field, docs), RM3_TERMS)
+    docs = docs[field.lengths[docs] > 0]
+    weights = 1.0 / array_log2(np.arange(len(docs)) + 2.0)
+    weights = weights / max(weights.sum(), 1e-300) / np.maximum(field.lengths[docs], 1)
+    model_terms, model = best_terms(field, _term_sums(field, docs, weights), RM3_TERMS)
     if not len(model):
         return terms, freqs / max(freqs.sum(), 1.0)
     return mixed((terms, (1.0 - SHARE) * freqs / freqs.sum()), (model_terms, SHARE * model / model.sum()))
 
 
 def _rocchio(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedTerms:
-    """Return alpha * q / |q| + beta * c / |c|, with c the best terms of the centroid."""
+    """Return alpha * q / |q| + beta * c / |c|, with c the best terms of the centroid.
+
+    That is the mean of the documents' vectors of tf * idf, each of norm 1.
+    """
     terms, freqs = query
-    moved_terms, moved = best_terms(field, centroid(field, docs), ROCCHIO_TERMS)
+    norms = vector_norms(field)[docs]
+    held = np.flatnonzero(norms > 0.0)
+    sum_terms, sums = _term_sums(field, docs[held], 1.0 / norms[held] / max(len(held), 1))
+    moved_terms, moved = best_terms(field, (sum_terms, sums * field_idf(field)[sum_terms]), ROCCHIO_TERMS)
     of_query = ALPHA * freqs / max(_norm(freqs), 1.0)
     if not len(moved):
         return terms, of_query

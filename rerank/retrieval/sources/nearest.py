@@ -36,10 +36,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, RerankError
-from rerank.features.match import Candidates, gather_candidates
+from rerank.features.match import gather_candidates
 from rerank.features.recipe import family
 from rerank.files.lists import checked_vectors, read_vectors
-from rerank.history.judged import IndexHistory
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime import store
 from rerank.runtime.codec import Record
@@ -53,9 +52,7 @@ from rerank.types.ids import Ids
 from rerank.vectors.vectors import LSI, unit_vectors
 
 EXACT = 50_000  # documents up to which all are compared
-TRAINING = 64  # vectors of a list that k-means learns from
 SHARE = 8  # of the lists, one in so many is compared with a query
-MORE = 6  # documents that are found for each that is wanted, as four bits a dimension round
 BLOCK = 1 << 15
 _log = logging.getLogger("rerank")
 VectorsLike = str | Path | tuple[Any, ArrayLike]
@@ -68,7 +65,6 @@ KIND = Kind(
     lambda _: {"index": Stored(np.uint8, ("n_bytes",))},
 )
 _INDEXES: list[tuple[NDArray[np.float32], Any]] = []  # of the arrays that were used last
-_DECIMALS = 6
 
 
 def approximate_index(documents: NDArray[np.float32]) -> Any:
@@ -110,7 +106,7 @@ def _made_index(documents: NDArray[np.float32]) -> Any:
     started = time.perf_counter()
     n_docs, dimensions = documents.shape
     n_lists = 1 << max(round(np.log2(n_docs) / 2), 1)
-    rows = np.sort(np.random.default_rng(0).permutation(n_docs)[: TRAINING * n_lists])
+    rows = np.sort(np.random.default_rng(0).permutation(n_docs)[: 64 * n_lists])  # that k-means learns from
     with _one_faiss_thread():
         index = faiss.index_factory(dimensions, f"IVF{n_lists},PQ{dimensions}x4fs", faiss.METRIC_INNER_PRODUCT)
         index.train(unit_vectors(documents[rows]))
@@ -122,9 +118,9 @@ def _made_index(documents: NDArray[np.float32]) -> Any:
 
 
 def _near(index: Any, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-    """Return documents near a query (dimensions,), several times k, ascending."""
+    """Return documents near a query (dimensions,), ascending: more than k, as four bits a dimension round."""
     with _one_faiss_thread():
-        found: NDArray[np.int64] = index.search(unit_vectors(query[None]), min(k * MORE, index.ntotal))[1][0]
+        found: NDArray[np.int64] = index.search(unit_vectors(query[None]), min(6 * k, index.ntotal))[1][0]
     return np.sort(found[found >= 0])
 
 
@@ -165,7 +161,7 @@ def nearest_hits(
         docs = every if index is None else _near(index, queries[query], k)
         cosines = np.empty(len(docs), dtype=np.float32)
         _fill_cosines(queries[query], documents, docs, norms, cosines)
-        scores: Floats = np.asarray(np.round(cosines.astype(np.float64), _DECIMALS), dtype=np.float64)
+        scores: Floats = np.asarray(np.round(cosines.astype(np.float64), 6), dtype=np.float64)
         found = np.flatnonzero(scores > 0.0)
         return best_hits(docs[found], scores[found], doc_ids, k)
 
@@ -285,9 +281,6 @@ class EncoderSource(Source):
         return run_of(inputs.query_ids, inputs.forward.doc_ids, hits, f"encoder-{encoded.name}")
 
 
-FAMILY = "history.neighbours"
-
-
 @register("history")
 class JudgedNeighbours(Source):
     """The features history.neighbours and history.neighbours_smoothed of each document, added up.
@@ -305,15 +298,16 @@ class JudgedNeighbours(Source):
                 "candidates: expected a history for the source history, got none. Learn it (`rerank history INDEX "
                 "TOPICS QRELS`), or leave the source out."
             )
-        empty = np.zeros(0, dtype=np.int64)
         ptr = np.zeros(len(inputs.query_ids) + 1, dtype=np.int64)
-        queries = gather_candidates(inputs.forward, inputs.query_terms, ptr, empty, np.zeros(0))
-        hits = self._hits(inputs.history, replace(queries, query_ids=inputs.query_ids), inputs, k)
-        return run_of(inputs.query_ids, inputs.forward.doc_ids, hits, "history-neighbours")
+        queries = gather_candidates(inputs.forward, inputs.query_terms, ptr, ptr[:0], np.zeros(0))
+        queries = replace(queries, query_ids=inputs.query_ids, history=inputs.history)
+        member: Any = family("history.neighbours")
+        prepared = member.prepared(inputs.history, inputs.vectors)
 
-    def _hits(self, history: IndexHistory, queries: Candidates, inputs: SearchInputs, k: int) -> Iterator[Hits]:
-        member: Any = family(FAMILY)
-        for query in history.queries(queries):
-            scores = member.all_scores(member.prepared(history, inputs.vectors), history, query)
+        def hits(query: Any) -> Hits:
+            scores = member.all_scores(prepared, inputs.history, query)
             docs = np.flatnonzero(scores > 0.0)
-            yield best_hits(docs, scores[docs], inputs.forward.doc_ids, k)
+            return best_hits(docs, scores[docs], inputs.forward.doc_ids, k)
+
+        every = map(hits, queries.history_queries)
+        return run_of(inputs.query_ids, inputs.forward.doc_ids, every, "history-neighbours")
