@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rerank.experiments.study import Study as Study
     from rerank.explanation.card import dependence as dependence, model_card as model_card
     from rerank.explanation.explain import explain as explain
-    from rerank.features.families.functions import feature as feature
+    from rerank.features.families.document import feature as feature
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
     from rerank.files.data import read_data as read_data, write_data as write_data
@@ -123,7 +123,7 @@ _HOMES = {
     "experiment_result": "rerank.clicks.evaluation",
     "explain": "rerank.explanation.explain",
     "export_model": "rerank.exchange.models",
-    "feature": "rerank.features.families.functions",
+    "feature": "rerank.features.families.document",
     "fuse": "rerank.retrieval.fusion",
     "import_model": "rerank.exchange.models",
     "interleave": "rerank.clicks.evaluation",

@@ -14,7 +14,7 @@ from rerank.cluster.connect import FAILED, LOST, connect, dask_distributed, one_
 from rerank.cluster.index import ClusterIndex, OpenIndex, environment, run_task, state
 from rerank.cluster.training import train_on
 from rerank.errors import ClusterError, InvalidInputError, RerankError
-from rerank.features.families.functions import FUNCTIONS
+from rerank.features.families.document import FUNCTIONS
 from rerank.files.lists import RunLike, TopicsLike
 from rerank.index.index import Index
 from rerank.rankers.imported import ImportedTrees

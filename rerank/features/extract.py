@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.features.families.functions import FUNCTIONS
+from rerank.features.families.document import FUNCTIONS
 from rerank.features.families.run import FORMS, relate
 from rerank.features.match import Candidates, Documents, gather_candidates, match, query_groups
 from rerank.features.recipe import (

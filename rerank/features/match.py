@@ -93,7 +93,7 @@ class Candidates:
     history : rerank.history.judged.IndexHistory, optional
         What is learned from judgements, for the families that need it.
     columns : dict from str to ndarray
-        Columns that are computed already, by family, see `base.columns_of`.
+        Columns that are computed already, by family, see `recipe.columns_of`.
 
     """
 
@@ -262,7 +262,7 @@ class FieldBlock:
     lengths : ndarray of shape (n_rows,) and dtype int32
         Tokens of the field (the exact count).
     columns : dict from str to ndarray
-        Columns that are computed already, by family, see `base.columns_of`.
+        Columns that are computed already, by family, see `recipe.columns_of`.
 
     """
 

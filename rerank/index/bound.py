@@ -37,11 +37,12 @@ from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, run_of,
 from rerank.lucene.arrays import open_forward
 from rerank.lucene.folder import RESOURCES, index_folders, open_commit
 from rerank.lucene.search import Searcher, check_hits
+from rerank.lucene.texts import TextAnalyser
 from rerank.retrieval.base import Candidates, SearchInputs, search_union, source
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InOrder
 from rerank.runtime.store import cache_folder
-from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.types import Ints, Qrels, RankingData, Run, Topics
 from rerank.types.forward import ForwardIndex, find_terms
 from rerank.types.ids import QUERY, id_array
 from rerank.types.retriever import BM25, CONTENTS, K1, B, Passages
@@ -51,9 +52,7 @@ from rerank.vectors.vectors import ENCODER, Vectors
 if TYPE_CHECKING:
     from rerank.history.history import History
     from rerank.history.judged import IndexHistory, Neighbours
-    from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
-    from rerank.types import Ints
 
 
 VECTORS = "vectors"
@@ -94,12 +93,6 @@ def stored_name(function: str, commit: str) -> str | None:
     return _kept(
         name_file(function, commit), what, lambda text: text.isprintable() and 0 < len(text) <= _MOST_CHARACTERS
     )
-
-
-def kept_language(index: Path, commit: str) -> str | None:
-    """Return the code of the language that is kept with an index; None without one."""
-    what = "the code of a language, got another text. Run `rerank index INDEX --language`."
-    return _kept(resource_folder(index, commit) / LANGUAGE, what, lambda text: text.isascii() and text.isalnum())
 
 
 def _kept(file: Path, what: str, is_valid: Callable[[str], Any]) -> str | None:
@@ -165,7 +158,12 @@ class BoundIndex(InOrder):
         self.threads = threads
         self.check_models = check_models
         commit = open_commit(self.path)
-        self.language = kept_language(self.path, commit) if language is None else language
+        if language is None:
+            what = "the code of a language, got another text. Run `rerank index INDEX --language`."
+            language = _kept(
+                resource_folder(self.path, commit) / LANGUAGE, what, lambda text: text.isascii() and text.isalnum()
+            )
+        self.language = language
         self._opened = _Opened(self.path, self.language, commit)
         self._bound = Resources(vectors, history, encoder, named_runs(runs), _scorer(scorer))
         self.warned_of: set[str] = set()  # what is logged once
@@ -472,7 +470,14 @@ class BoundIndex(InOrder):
         from rerank.features.extract import extract
 
         inputs = self._extraction(run, topics, qrels, recipe)
-        _warn_of_language(self.forward, inputs["query_terms"])
+        words = {term for terms in inputs["query_terms"].values() for term in terms}
+        n_known = np.count_nonzero(find_terms(self.forward, [word.encode() for word in words]) >= 0)
+        if len(words) >= 20 and n_known < len(words) / 2:  # e.g. since the queries' language is another
+            _log.warning(
+                "topics: the index has %d of their %d words. Are they in the language of the documents and its "
+                "analyser?",
+                *(n_known, len(words)),
+            )
         return extract(**inputs)
 
     def some_features(
@@ -716,8 +721,6 @@ class _Opened:
     @cached_property
     def text_analyser(self) -> TextAnalyser:
         """What makes forward arrays of texts."""
-        from rerank.lucene.texts import TextAnalyser
-
         return TextAnalyser(self.forward, self.searcher.language)
 
     @cached_property
@@ -795,19 +798,6 @@ def log_unknown(forward: ForwardIndex, qrels: Qrels, queries: Iterable[str]) -> 
         _log.warning(
             "qrels: %d of the %d judged documents are not in the index, e.g. %s",
             *(len(unknown), len(judged), judged[unknown[0]]),
-        )
-
-
-def _warn_of_language(forward: ForwardIndex, query_terms: Mapping[str, list[str]]) -> None:
-    """Log a warning if the index knows less than half of the queries' words, e.g. since their language is another."""
-    words = {term for terms in query_terms.values() for term in terms}
-    if len(words) < 20:  # too few to judge their language by
-        return
-    known = np.count_nonzero(find_terms(forward, [word.encode() for word in words]) >= 0)
-    if known < len(words) / 2:
-        _log.warning(
-            "topics: the index has %d of their %d words. Are they in the language of the documents and its analyser?",
-            *(known, len(words)),
         )
 
 

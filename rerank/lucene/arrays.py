@@ -49,12 +49,13 @@ from rerank.types.ids import Ids, id_texts, sort_keys
 
 _BLOCK = 1 << 16  # ids converted at a time
 _COUNT = Whole(0, 2**62)
-_FIELD = Record({"name": Text(), "positions": Flag(), "documents": _COUNT, "tokens": _COUNT, "terms": _COUNT})
 _HEADER = Record(
     {
         "commit": Text(64),
         "made_with_index": Flag(),
-        "fields": Items(_FIELD),
+        "fields": Items(
+            Record({"name": Text(), "positions": Flag(), "documents": _COUNT, "tokens": _COUNT, "terms": _COUNT})
+        ),
         "numbers": Items(Text(), may_be_empty=True),
         "language": Text(),
         "shards": Items(_COUNT),

@@ -304,7 +304,7 @@ def build_index_from_sgml(
     encoding: str = "utf-8",
     shards: int | None = None,
 ) -> None:
-    """Build a Lucene index from TREC SGML (see `files/sgml.py`).
+    """Build a Lucene index from TREC SGML (see `rerank/files/corpus.py`).
 
     A document is a `<DOC>`, its id `<DOCNO>`. Its only field `contents` is the text of the elements that Anserini's
     TrecCollection reads (TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA).

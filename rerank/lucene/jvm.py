@@ -107,8 +107,8 @@ class _Bridge:
         method_type = jnius.autoclass("java.lang.invoke.MethodType").methodType
         class_named = jnius.autoclass("java.lang.Class").forName
         url = jnius.autoclass("java.net.URI").create(CLASS_PATH.as_uri() + "/").toURL()
-        system_loader = jnius.autoclass("java.lang.ClassLoader").getSystemClassLoader()
-        loader = jnius.autoclass("java.net.URLClassLoader").newInstance([url], system_loader)
+        parent = jnius.autoclass("java.lang.ClassLoader").getSystemClassLoader()
+        loader = jnius.autoclass("java.net.URLClassLoader").newInstance([url], parent)
         bridge = loader.loadClass(f"{JAVA_PACKAGE}.Bridge")
         thread = class_named("java.lang.Thread")
         buffer = class_named("java.nio.ByteBuffer")

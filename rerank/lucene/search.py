@@ -179,9 +179,8 @@ class Searcher(AbstractContextManager["Searcher"]):
         if self._n_docs <= _MOST_IDS:
             return self.doc_ids[numbers]
         distinct, index = np.unique(numbers, return_inverse=True)
-        return self._ids(ask("ids", at_once=len(distinct) <= 2000, **self._request(), documents=distinct.tolist()))[
-            index
-        ]
+        answer = ask("ids", at_once=len(distinct) <= 2000, **self._request(), documents=distinct.tolist())
+        return self._ids(answer)[index]
 
     def _ids(self, answer: memoryview) -> Ids:
         count = int(np.frombuffer(answer, np.int32, 1)[0])

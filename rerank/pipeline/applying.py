@@ -23,7 +23,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.features.extract import check_resources, column_plan
-from rerank.features.families.functions import FUNCTIONS
+from rerank.features.families.document import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions, family
 from rerank.index.bound import needed_resources
 from rerank.rankers.calibration import Probabilities

@@ -38,7 +38,7 @@ from rerank.pipeline.applying import (
     with_last_stage,
 )
 from rerank.rankers.ranker import Ranker
-from rerank.retrieval.base import DEPTH, UnionRun, run_names
+from rerank.retrieval.base import DEPTH, UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.types.ids import position_order
 from rerank.types.retriever import Retriever
@@ -141,7 +141,9 @@ def find_candidates(
         found = run_of(run)
     else:
         sources = model_candidates(model).at_depth(k)
-        missing = next((name for name in run_names(sources.sources) if name not in index.runs), None)
+        missing = next(
+            (part.name for part in sources.sources if part.file is not None and part.name not in index.runs), None
+        )
         if missing is not None:
             raise InvalidInputError(
                 f"candidates: expected the run {missing}, which the model was trained on, got none. Bind it to the "

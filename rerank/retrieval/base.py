@@ -330,11 +330,6 @@ def _part(text: str, k: int) -> Part:
     return Part(name, int(rest) if colon else k)
 
 
-def run_names(sources: Sequence[Part]) -> list[str]:
-    """Return the names of the runs of other systems among sources."""
-    return [part.name for part in sources if part.file is not None]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class UnionRun(Run):
     """A run that is the union of others; features and models are given the others with it.

@@ -138,7 +138,7 @@ def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
 log = logging.getLogger("rerank")
 BATCH_ROWS = 1 << 16  # rows that are pooled at a time, so that temporary arrays fit in a core's cache
 RRF_K = 60
-LARGEST = float(np.finfo(np.float32).max)
+MISSING = ("zero", "lowest")
 Method = Callable[[Pool, Floats, float], Floats]  # pool, weight of each run, k of RRF -> new scores
 FIRST = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
@@ -386,7 +386,7 @@ def _check(
     for what, name, known in (
         ("method", method, _METHODS),
         ("norm", norm or "none", _NORMS),
-        ("missing", missing, ("zero", "lowest")),
+        ("missing", missing, MISSING),
     ):
         if not isinstance(name, str) or name not in known:
             raise unknown_name(what, str(name), known)

@@ -49,7 +49,7 @@ from rerank.pipeline.applying import (
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.ranker import Ranker, read_model
 from rerank.rankers.warm_start import CandidateRunBase, check_retrievers
-from rerank.retrieval.base import DEPTH, Candidates, UnionRun, run_names
+from rerank.retrieval.base import DEPTH, Candidates, UnionRun
 from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob, json_bytes
 from rerank.service.querylog import QueryLog
 from rerank.service.settings import (
@@ -144,7 +144,7 @@ def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
     candidates = model_candidates(model)
     index_for(index, model)
     own = set() if candidates.is_single else {part.name for part in candidates.sources}
-    others = {*run_names(candidates.sources), *(set(recipe.runs) - own)}
+    others = {*(part.name for part in candidates.sources if part.file is not None), *(set(recipe.runs) - own)}
     if others:
         raise ModelMismatchError(
             f"{path}: expected a model whose candidates and features the service can compute, got one that needs "

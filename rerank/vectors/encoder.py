@@ -137,8 +137,7 @@ def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> 
     goes on where that ended.
     """
     values = {**identity(forward), "encoder": encoder.name}
-    key = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:32]
-    path = cache_folder() / f"encoded-{key}"
+    path = cache_folder() / f"encoded-{hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:32]}"
     probes = np.unique(np.linspace(0, max(forward.n_docs - 1, 0), 4).astype(np.int64))[: forward.n_docs]
     again = encoder.encode(texts(probes)) if len(probes) else np.zeros((0, 1), np.float32)
     if path.is_file():

@@ -309,5 +309,6 @@ class JudgedNeighbours(Source):
             docs = np.flatnonzero(scores > 0.0)
             return best_hits(docs, scores[docs], inputs.forward.doc_ids, k)
 
-        every = map(hits, queries.history_queries)
-        return run_of(inputs.query_ids, inputs.forward.doc_ids, every, "history-neighbours")
+        return run_of(
+            inputs.query_ids, inputs.forward.doc_ids, map(hits, queries.history_queries), "history-neighbours"
+        )

@@ -1,1 +1,0 @@
-"""Families of features that are learned from judgements: one file per family."""
