@@ -58,14 +58,13 @@ if TYPE_CHECKING:
         LambdaMART as LambdaMART,
         LogistRank as LogistRank,
     )
-    from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.fusion import apply_fusion as apply_fusion, learn_fusion as learn_fusion
     from rerank.rankers.linear import (
         LogisticRegression as LogisticRegression,
         PlackettLuce as PlackettLuce,
         RankSVM as RankSVM,
     )
-    from rerank.rankers.nets import LambdaRank as LambdaRank, RankNet as RankNet
+    from rerank.rankers.nets import LambdaRank as LambdaRank, RankNet as RankNet, local_optimality as local_optimality
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.ranker import read_model as read_model
     from rerank.retrieval.base import Candidates as Candidates
@@ -128,7 +127,7 @@ _HOMES = {
     "import_model": "rerank.exchange.models",
     "interleave": "rerank.clicks.evaluation",
     "learn_fusion": "rerank.rankers.fusion",
-    "local_optimality": "rerank.rankers.diagnostics",
+    "local_optimality": "rerank.rankers.nets",
     "model_card": "rerank.explanation.card",
     "nearest_run": "rerank.retrieval.sources.nearest",
     "off_policy_value": "rerank.clicks.evaluation",

@@ -25,10 +25,14 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective, known_objectives, objective_class
+from rerank.objectives.costs import (
+    CrossEntropyNDCG,
+    ExponentialPairs,
+    GBRankObjective,
+    LogistRankObjective,
+    PreferencePairs,
+)
 from rerank.objectives.lambdarank import lambdarank_for, order_matters
-from rerank.objectives.listwise import CrossEntropyNDCG
-from rerank.objectives.pairs import ExponentialPairs, GBRankObjective, PreferencePairs
-from rerank.objectives.pointwise import LogistRankObjective
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.parameters import (
     NORMALIZE,
@@ -55,11 +59,9 @@ from rerank.retrieval.mixture import TOLERANCE, Lines, best_share
 from rerank.runtime.codec import Choice, Flag, Number, Whole, at
 from rerank.runtime.progress import track
 from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
-from rerank.trees.boost import Booster, Gradients, StepLength
-from rerank.trees.contributions import add_contributions
+from rerank.trees.boost import SPLIT_RULES, Booster, Gradients, StepLength
 from rerank.trees.forest import MOST_CATEGORIES, Forest
-from rerank.trees.grow import SPLIT_RULES
-from rerank.trees.score import score_rows
+from rerank.trees.score import add_contributions, score_rows
 from rerank.trees.structures import (
     AUTO,
     FEATURES,
@@ -649,7 +651,7 @@ class LogistRank(BoostedTrees):
     """Boosted regression trees on the responses y / (1 + exp(y F)) times scale(label), 3, 2, 1, 1, 1 from perfect down.
 
     y is 1 for the upper half of the grades, else -1. A leaf is sum r / sum |r (2 - |r|)| over its responses r; F_0 is
-    the mean of y. Conventions for other grades than five: `rerank.objectives.pointwise`.
+    the mean of y. Conventions for other grades than five: `rerank.objectives.costs`.
 
     References
     ----------

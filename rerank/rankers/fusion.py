@@ -6,7 +6,7 @@ Weights w of at least 0 minimise
 
 F         of each run `deviations`, and the reciprocal rank in units of that of rank 1 (or one normalization alone, for
           engines that know no other); a missing document has 0, as the lowest of the run has
-C         Plackett and Luce's cost (`rerank/objectives/listwise.py`)
+C         Plackett and Luce's cost (`rerank/objectives/costs.py`)
 start     equal weights of the scores, 0 of the ranks: the sum of standard scores, which is strong without judgements
 strength  of several the one that is best on held-out queries: with few queries the weights stay near equal ones
 
@@ -55,7 +55,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
 from rerank.files.lists import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.listwise import PlackettLuceObjective
+from rerank.objectives.costs import PlackettLuceObjective
 from rerank.rankers.auto import Auto, complete_member
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.calibration import least_within_bounds

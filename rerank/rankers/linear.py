@@ -30,13 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.objectives.base import LabelCost
-from rerank.objectives.listwise import PlackettLuceObjective
-from rerank.objectives.pairs import Hinge
-from rerank.objectives.pointwise import Logistic
-from rerank.rankers.calibration import least_within_bounds
+from rerank.objectives.costs import Hinge, Logistic, PlackettLuceObjective
+from rerank.rankers.calibration import BLOCK, Standardizer, least_within_bounds
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, Ranker, register
-from rerank.rankers.standardize import BLOCK, Standardizer
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet, check_pairs, pair_counts
 from rerank.rankers.warm_start import spread_at_the_top, start_in_units
 from rerank.runtime.codec import Number, Whole
@@ -272,7 +269,7 @@ class LinearRanker(StandardizedRanker):
     """Base class of the linear rankers; a ranker adds its objective.
 
     The weights minimise 1/2 |w|^2 + C cost((base - m) / u + inputs @ w + b), found from w = 0. Inputs are the
-    standardized features (standardize.py); b is an intercept, where the ranker has one; m is the base scores' mean,
+    standardized features (calibration.py); b is an intercept, where the ranker has one; m is the base scores' mean,
     that of each query for a ranker without an intercept; u is the unit in which the base ranker alone costs least, 1
     for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what is stored is w u and b u - m. With
     validation data the best iterate is kept, the base ranker itself among them.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import CostObjective
-from rerank.objectives.pairs import ExponentialPairs, PairwiseExponential
+from rerank.objectives.costs import ExponentialPairs, PairwiseExponential
 from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.linear import least_convex
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
@@ -25,9 +25,8 @@ from rerank.runtime.codec import Choice, Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_dot, array_log, array_log1p
 from rerank.trees.bins import MOST_CODES, WIDTH, Columns, learn_bins
-from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, Tree
-from rerank.trees.score import score_rows
+from rerank.trees.score import add_contributions, score_rows
 from rerank.types import Floats
 
 ALPHAS = ("binary", "bisection", "bound")

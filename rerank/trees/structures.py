@@ -2,7 +2,7 @@
 
 code            the value of a column's byte: the bin of one feature, or the digits of several (`bins.py`)
 column group    4 neighbouring columns (a quarter of a block of 16): the least that one thread takes
-packed          one int64 a row: gradient in the high 32 bits, hessian in the low 32 (`grow.py`)
+packed          one int64 a row: gradient in the high 32 bits, hessian in the low 32 (`boost.py`)
 histogram       (256,) int64 of one column: the sum of `packed` by code
 slot            index of a leaf's histograms, totals and best split. After a split the larger child takes over the slot
                 of its parent, so a leaf and its slot have numbers of their own.

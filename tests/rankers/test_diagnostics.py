@@ -10,9 +10,8 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.diagnostics import local_optimality
 from rerank.rankers.linear import LogisticRegression, PlackettLuce, RankSVM
-from rerank.rankers.nets import LambdaRank, RankNet
+from rerank.rankers.nets import LambdaRank, RankNet, local_optimality
 
 SMALL = {"n_estimators": 20, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1}
 

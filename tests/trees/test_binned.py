@@ -9,9 +9,8 @@ from hypothesis import given, settings, strategies as st
 from rerank.runtime.codec import plain
 from rerank.runtime.mapped_rows import RowFile
 from rerank.trees.bins import Columns, Storage, bin_rows, bin_with, learn_bins, tree_values
-from rerank.trees.boost import Booster
+from rerank.trees.boost import Booster, Grower
 from rerank.trees.forest import Forest
-from rerank.trees.grow import Grower
 from rerank.trees.leafwise import ROWS_TO_PREFETCH
 from rerank.trees.score import score_rows
 from rerank.trees.structures import TreeLimits

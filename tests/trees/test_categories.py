@@ -12,10 +12,9 @@ from hypothesis import given, settings, strategies as st
 from rerank.errors import InvalidInputError
 from rerank.runtime.codec import SchemaError, plain, restored
 from rerank.trees.bins import Columns, bin_with, learn_bins, tree_values
-from rerank.trees.contributions import add_contributions
+from rerank.trees.boost import Grower
 from rerank.trees.forest import Forest, Tree, category_bits
-from rerank.trees.grow import Grower
-from rerank.trees.score import score_rows
+from rerank.trees.score import add_contributions, score_rows
 from rerank.trees.structures import (
     CategoryFeatures,
     CategoryValues,

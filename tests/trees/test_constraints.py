@@ -6,8 +6,8 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.runtime.codec import SchemaError
 from rerank.trees.bins import Columns, learn_bins
+from rerank.trees.boost import Grower
 from rerank.trees.forest import Forest, Tree
-from rerank.trees.grow import Grower
 from rerank.trees.score import score_rows
 from rerank.trees.structures import Directions, FeatureGroups, SplitConstraints, TreeLimits
 from tests.oracles import trees as oracle

@@ -14,7 +14,7 @@ from rerank.trees.bins import (
     list_exceptions,
     sparse_features,
 )
-from rerank.trees.grow import Grower
+from rerank.trees.boost import Grower
 from rerank.trees.leafwise import OVERFLOW
 from rerank.trees.structures import TreeLimits
 from tests.oracles import trees as oracle
