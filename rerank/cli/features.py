@@ -38,7 +38,7 @@ def _template(context: click.Context, parameter: click.Parameter, engine: str | 
     if engine is None or context.resilient_parsing:
         return
     if engine:
-        from rerank.exchange.engines import portable_template
+        from rerank.exchange.registry import portable_template
 
         click.echo(portable_template(engine), nl=False)
     else:

@@ -40,8 +40,6 @@ def neighbours(values: Any, towards: float) -> Floats32:
 
 
 MOST_FEATURES = 1_000_000
-MOST_IN_TREE = 2**29  # whole counts of a tree: readers have int32
-_log = logging.getLogger("rerank")
 Made = TypeVar("Made")
 Sets = Mapping[int, Ints]  # nodes and their categories
 
@@ -136,11 +134,9 @@ def split_tree(
 
     leaf_count  (n_leaves,) training rows of each leaf, or their hessians; None, or only zeros, where the file has none
     """
-    feature = splits.feature
     known = leaf_count is not None and leaf_count.any() and leaf_count.min() >= 0 and leaf_count.max() <= MOST_ROWS
-    rows = leaf_count if known else None  # else no shares can be computed of them
     threshold = splits.threshold.copy()
-    words = np.zeros(len(feature), dtype=np.int64)
+    words = np.zeros(len(threshold), dtype=np.int64)
     bits = [np.empty(0, dtype=np.uint32)]
     for node, categories in sorted(splits.sets.items()):
         threshold[node] = 0.0 if len(categories) else -np.inf
@@ -149,14 +145,15 @@ def split_tree(
             words[node] = len(bits[-1])
     turned = threshold == -np.inf  # every value goes right: as if every value went left to the other child
     return Tree(
-        feature=feature.astype(np.int32),
+        feature=splits.feature.astype(np.int32),
         threshold=np.where(np.isinf(threshold), LARGEST_FLOAT, threshold).astype(np.float32),
         missing_left=np.asarray(splits.missing_left, dtype=np.bool_) ^ turned,
         left=np.where(turned, right, left).astype(np.int32),
         right=np.where(turned, left, right).astype(np.int32),
-        gain=np.zeros(len(feature)) if gain is None else np.clip(gain, -1e300, 1e300),
+        gain=np.zeros(len(threshold)) if gain is None else np.clip(gain, -1e300, 1e300),
         leaf_value=np.asarray(leaf_value),
-        leaf_count=rows if len(feature) else np.ones(1, dtype=np.int64),  # a lone leaf has all rows
+        # a lone leaf has all rows; of unknown ones no shares can be computed
+        leaf_count=np.ones(1, dtype=np.int64) if not len(threshold) else leaf_count if known else None,
         category_words=words if len(bits) > 1 else None,
         category_bits=np.concatenate(bits) if len(bits) > 1 else None,
     )
@@ -223,8 +220,7 @@ def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> F
         each_tree(trees, lambda tree: Forest.of([tree]).check())  # names the tree that is wrong by itself
         raise
     with np.errstate(over="ignore"):
-        values = forest.leaf_value.astype(dtype)
-    return replace(forest, leaf_value=values)
+        return replace(forest, leaf_value=forest.leaf_value.astype(dtype))
 
 
 def first_number_of(forest: Forest) -> int:
@@ -352,7 +348,7 @@ def known_counts(forest: Forest, format: str) -> Floats:
     if forest.leaf_count is not None:
         return np.maximum(forest.leaf_count.astype(np.float64), EMPTY_LEAF)
     if len(forest.feature):
-        _log.warning(
+        logging.getLogger("rerank").warning(
             "%s: expected the training rows of each leaf, got a model that does not know them. The file has 1 for each "
             "leaf: SHAP values made from it weigh all leaves alike.",
             format,
@@ -363,7 +359,7 @@ def known_counts(forest: Forest, format: str) -> Floats:
 def whole_counts(forest: Forest, format: str) -> Floats:
     """Return `known_counts` as whole numbers from 1, (n_leaves,): hessians in units of which a tree has up to 2^29."""
     counts = known_counts(forest, format)
-    unit = 2.0 ** np.floor(np.log2(np.add.reduceat(counts, forest.leaf_ptr[:-1]) / MOST_IN_TREE))
+    unit = 2.0 ** np.floor(np.log2(np.add.reduceat(counts, forest.leaf_ptr[:-1]) / 2**29))  # readers have int32
     if (counts == np.floor(counts)).all():
         unit = np.maximum(unit, 1.0)
     return np.maximum(np.rint(counts / np.repeat(unit, np.diff(forest.leaf_ptr))), 1.0)

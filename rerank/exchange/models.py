@@ -13,15 +13,14 @@ import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.exchange.build import leaf_tree, refuse_missing_direction
-from rerank.exchange.engines import engine_of_format
 from rerank.exchange.registry import (
     Format,
     FormatFault,
     LinearModel,
     TreeModel,
-    WriteOptions,
     cannot_say,
     damage_found,
+    engine_of_format,
     format_named,
     indented_json,
     known_formats,
@@ -47,7 +46,6 @@ _OTHERS = {  # beginning of a file: what it is, and what to do
     b'{"name": "tree"': "the dump of LightGBM. Save the model with booster.save_model(path)",
     b"binf": "the old binary form of XGBoost. Save the model with save_model('model.json')",
 }
-_NUMBERED = re.compile(r"(?:Column_|feature_|f)?\d+")  # names that a system gives to columns without names
 
 
 def export_model(
@@ -104,16 +102,16 @@ def export_model(
         raise cannot_say(
             format, "a format that can be written", "one that is only read", f"Known: {_those_that('writes')}."
         )
-    options = WriteOptions(name, model.recipe_)
     trees = None
     if isinstance(model, LinearRanker | ImportedWeights):
-        files = {"": kind.write_linear(linear_model(model, format), options)}
-    elif not kind.trees:
-        raise kind.not_linear(model.kind)
+        files = {"": kind.write_linear(linear_model(model, format), name)}
+    elif kind.linear_only is not None:
+        expected, remedy = kind.linear_only
+        raise cannot_say(kind.name, expected, f"a model of the kind {model.kind}", remedy)
     else:
         trees = _trees_for(kind, model)
         trees = _missing_as_zero(trees) if missing_as_zero else trees
-        files = _tree_files(kind, trees, start_of(model), options, split_leaves)
+        files = _tree_files(kind, trees, model, name, split_leaves)
     if feature_set is None:
         return _write_files(path, files)
     queries = _feature_set(model, trees, format)
@@ -150,22 +148,21 @@ def _those_that(able: str, separator: str = ", ") -> str:
     return separator.join(kind.name for kind in known_formats().values() if getattr(kind, able))
 
 
-def _tree_files(
-    kind: Format, trees: TreeModel, start: str | None, options: WriteOptions, split_leaves: bool
-) -> dict[str, bytes]:
-    """Return the contents of the files of trees by the ending of their names; "" is the model."""
+def _tree_files(kind: Format, trees: TreeModel, model: Ranker, name: str, split_leaves: bool) -> dict[str, bytes]:
+    """Return the contents of the files of a model's trees by the ending of their names; "" is the model."""
+    start = start_of(model)
     if start is not None and not kind.adds_first_score:
-        able = _those_that("adds_first_score")
         raise cannot_say(
             kind.name,
             "a model without a base",
             f"one that starts from {start}",
-            f"Export it for an engine that adds the first stage's score ({able}), or train without a base.",
+            f"Export it for an engine that adds the first stage's score ({_those_that('adds_first_score')}), or train "
+            "without a base.",
         )
     split = split_leaves and kind.sums == "float32" and trees.forest.leaf_value.dtype == np.float64
-    files = {"": kind.write(with_split_leaves(trees) if split else trees, options)}
+    files = {"": kind.write(with_split_leaves(trees) if split else trees, name, model.recipe_)}
     if start is not None:
-        files[".query.json"] = indented_json(kind.query(options, start))
+        files[".query.json"] = indented_json(kind.query(name, start))
     return files
 
 
@@ -244,9 +241,8 @@ def _after(base: TreeModel, own: TreeModel, format: str) -> TreeModel:
     names = own.feature_names or ()
     column = np.array([names.index(name) for name in base.feature_names or ()], dtype=np.int32)
     first = base.forest
-    second = own.forest
     moved = replace(first, feature=column[first.feature], leaf_value=first.leaf_value.astype(np.float64) / base.divisor)
-    return replace(own, forest=_in_a_row([moved, second]), constant=base.constant + own.constant)
+    return replace(own, forest=_in_a_row([moved, own.forest]), constant=base.constant + own.constant)
 
 
 def linear_model(model: LinearRanker | ImportedWeights, format: str) -> LinearModel:
@@ -378,8 +374,7 @@ def import_model(
     plain = None if recipe is None else dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
     names = None if feature_names is None else tuple(feature_names)
     features = (plain or {}).get("features") or ()
-    patterns = any("*" in name for name in features)
-    hint = names if names is not None or not features or patterns else tuple(features)
+    hint = names if names is not None or not features or any("*" in name for name in features) else tuple(features)
     read = _of_file(Path(source), format, hint) if isinstance(source, str | Path) else _of_estimator(source, hint)
     if read is None:
         raise InvalidInputError(
@@ -427,10 +422,10 @@ def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranke
     if names is None or len(names) != model.n_features_in_:
         return model
     own = tuple(model.feature_names_)
-    if all(map(_NUMBERED.fullmatch, own)) or model._as_trained(names) == own:
-        new = dict(zip(own, names, strict=True))
+    # names that a system gives to columns without names
+    if all(re.fullmatch(r"(?:Column_|feature_|f)?\d+", name) for name in own) or model._as_trained(names) == own:
         model.feature_names_ = names
-        model.categories_ = {new[name]: values for name, values in model.categories_.items()}
+        model.categories_ = {names[own.index(name)]: values for name, values in model.categories_.items()}
     return model
 
 
@@ -481,5 +476,7 @@ def _ranker(
         trees.categories_ = {names[column]: values for column, values in model.category_values.items()}
         return trees
     except SchemaError as error:
-        got = f"{error.path}: expected {error.expected}, got {error.got}"
-        raise InvalidInputError(f"{what}: {got}. Give other names (feature_names=, --names FILE).") from None
+        raise InvalidInputError(
+            f"{what}: {error.path}: expected {error.expected}, got {error.got}. Give other names (feature_names=, "
+            "--names FILE)."
+        ) from None

@@ -16,6 +16,7 @@ import io
 import logging
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -48,16 +49,15 @@ from rerank.exchange.build import (
     wholes,
     with_tests_below,
 )
-from rerank.exchange.ranklib import PluginFormat
 from rerank.exchange.registry import (
     Format,
     FormatFault,
     TreeModel,
-    WriteOptions,
     cannot_say,
     compact_json,
     register,
 )
+from rerank.exchange.search_engines import PluginFormat
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.codec import parse_json
 from rerank.trees.forest import Forest, Tree, set_members
@@ -65,16 +65,10 @@ from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, pointers
 from rerank.types.retriever import CONTENTS
 
-logger = logging.getLogger("rerank")
-TREES = "gbtree"
-DART = "dart"
-NO_PARENT = 2**31 - 1
-IDENTITY = (
+IDENTITY = (  # beginnings of objectives whose base score is a score
     *("rank:", "reg:linear", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror"),
     *("reg:absoluteerror", "reg:quantileerror", "binary:logitraw", "binary:hinge"),
 )
-LOGISTIC = ("binary:logistic", "reg:logistic")  # the base score is a probability
-EXPONENTIAL = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
 
 
 @register("xgboost")
@@ -108,25 +102,23 @@ class XGBoost(Format):
         """Return the model of a file; raises FormatFault."""
         return _model(parse_ubjson(content) if content.startswith(b"{L") else parse_json(content), False)
 
-    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+    def write(self, model: TreeModel, name: str, recipe: Mapping[str, Any] | None) -> bytes:
         """Return the JSON of a model; XGBoost sums its leaf values in float32."""
         forest = with_tests_below(summed(model, "xgboost").forest)
-        names = list(model.feature_names or ())
-        if tuple(names) == numbered_names(model.n_features):  # no names were given: XGBoost then asks for none
-            names = []
+        given = model.feature_names or ()
+        names = [] if given == numbered_names(model.n_features) else list(given)  # XGBoost asks for no numbers
         for name in names:
             if set(name) & set("[]<"):
                 raise cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it.")
         forest = replace(forest, leaf_count=known_counts(forest, "xgboost"))
         trees = [_stored_tree(tree, number, model.n_features) for number, tree in enumerate(forest.trees())]
-        shape = {"num_parallel_tree": "1", "num_trees": str(len(trees))}
         learner = {
             "attributes": {},
             "feature_names": names,
             "feature_types": ["c" if column in forest.categories else "float" for column in range(len(names))],
             "gradient_booster": {
                 "model": {
-                    "gbtree_model_param": shape,
+                    "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
                     "iteration_indptr": list(range(len(trees) + 1)),
                     "tree_info": [0] * len(trees),
                     "trees": trees,
@@ -150,7 +142,7 @@ def _model(stored: Any, is_estimator: bool) -> TreeModel:
     learner = stored["learner"]
     parameters = learner["learner_model_param"]
     booster = learner["gradient_booster"]
-    if booster["name"] not in (TREES, DART):
+    if booster["name"] not in ("gbtree", "dart"):
         raise FormatFault(
             "the booster gbtree or dart", shown(booster["name"]), remedy="Train the model again with booster=gbtree."
         )
@@ -160,9 +152,9 @@ def _model(stored: Any, is_estimator: bool) -> TreeModel:
                 f"{key} of at most 1", shown(parameters[key]), remedy="Only models of one score can rank."
             )
     n_features = feature_count(parameters["num_feature"])
-    model = booster["model"] if booster["name"] == TREES else booster["gbtree"]["model"]
+    model = booster["model"] if booster["name"] == "gbtree" else booster["gbtree"]["model"]
     trees = each_tree(_trees(model, learner.get("attributes") or {}, is_estimator), _tree)
-    if booster["name"] == DART:
+    if booster["name"] == "dart":
         weights = numbers(booster["weight_drop"])[: len(trees)].tolist()
         trees = [weighed(tree, weight) for tree, weight in zip(trees, weights, strict=True)]
     base = _base(parameters["base_score"], learner["objective"]["name"])
@@ -181,9 +173,8 @@ def _model(stored: Any, is_estimator: bool) -> TreeModel:
 
 def _category_values(model: Any, n_features: int) -> dict[int, list[Any]]:
     """Return the values of the category columns of the frame of training, by column; files before 3.1 have none."""
-    columns = (model.get("cats") or {}).get("enc") or []
     values = {}
-    for column, encoded in enumerate(columns[:n_features]):
+    for column, encoded in enumerate(((model.get("cats") or {}).get("enc") or [])[:n_features]):
         codes = encoded["values"]
         if "offsets" in encoded:  # texts, one after the other; XGBoost 3.2 cuts them where a letter has several bytes
             letters = bytes(wholes(codes).astype(np.uint8))
@@ -202,13 +193,12 @@ def _trees(model: Any, attributes: Any, is_estimator: bool) -> list[Any]:
     trees: list[Any] = model["trees"]
     if "best_iteration" not in attributes:
         return trees
-    parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
     best = int(attributes["best_iteration"])
-    last = (best + 1) * max(parallel, 1)
+    last = (best + 1) * max(int(model["gbtree_model_param"].get("num_parallel_tree", 1)), 1)
     if is_estimator or "scikit_learn" in attributes:  # which XGBoost's estimators write
         return trees[:last]
     if last < len(trees):
-        logger.warning(
+        logging.getLogger("rerank").warning(
             "xgboost: all %d trees are used, as by Booster.predict; the best iteration is %d, up to which "
             "XGBRanker.predict uses them. Import booster[: %d] for these.",
             *(len(trees), best, best + 1),
@@ -221,9 +211,9 @@ def _base(text: object, objective: str) -> np.float32:
     value = np.float32(single_number(text.strip("[]") if isinstance(text, str) else text))
     if objective.startswith(IDENTITY):
         return value
-    if objective in LOGISTIC and 0.0 < value < 1.0:
+    if objective in ("binary:logistic", "reg:logistic") and 0.0 < value < 1.0:  # it is a probability
         return -np.float32(math.log(np.float32(1.0) / value - np.float32(1.0)))  # of C: NumPy's last place differs
-    if objective in EXPONENTIAL and value > 0.0:
+    if objective in ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft") and value > 0.0:
         return np.float32(math.log(value))
     raise FormatFault(
         "an objective of one score whose base score is known", f"{shown(objective)} with base_score {shown(text)}"
@@ -303,20 +293,17 @@ def _siblings(left: list[int], right: list[int]) -> tuple[Ints, list[int], list[
     left, right  as `flat_children` numbers them
     """
     order = [0]
-    parents = [NO_PARENT]
+    parents = [2**31 - 1]  # of the root
     lefts: list[int] = []
     for index, node in enumerate(order):
         lefts.append(len(order) if node < len(left) else -1)
         if node < len(left):
             order += [left[node], right[node]]
             parents += [index, index]
-    rights = [child + 1 if child >= 0 else -1 for child in lefts]
-    return np.array(order, dtype=np.int64), lefts, rights, parents
+    return np.array(order, dtype=np.int64), lefts, [child + 1 if child >= 0 else -1 for child in lefts], parents
 
 
-DEEPEST = 200  # splits: each is two brackets, and readers of JSON allow from 500 to 1,000
-_NUMBERED = re.compile(r"f(0|[1-9][0-9]{0,5})")
-_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
+_NUMBERED = r"f(0|[1-9][0-9]{0,5})"
 
 
 @register("xgboost-dump")
@@ -330,16 +317,17 @@ class XGBoostDump(PluginFormat):
 
     def recognises(self, content: bytes) -> bool:
         """Return whether there are nodes with numbers, and no learner."""
-        start = content.lstrip()[:1]
-        return start in (b"[", b"{") and b'"nodeid"' in content and b'"learner"' not in content
+        return content.lstrip()[:1] in (b"[", b"{") and b'"nodeid"' in content and b'"learner"' not in content
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
         stored = parse_json(content)
         zero = isinstance(stored, dict) and stored.get("missing_as_zero") is True
-        raw = stored["splits"] if isinstance(stored, dict) else stored
         features: dict[Any, int] = {}  # numbers in the order in which they are met
-        trees = each_tree(raw, lambda root: tree_of(root, lambda node: _read(node, features, zero)))
+        trees = each_tree(
+            stored["splits"] if isinstance(stored, dict) else stored,
+            lambda root: tree_of(root, lambda node: _read(node, features, zero)),
+        )
         stored_names, column, is_ordered, from_zero = _columns(tuple(features), names)
         trees = [replace(tree, feature=column[tree.feature].astype(np.int32)) for tree in trees]
         forest = joined(trees, len(stored_names), np.float32)
@@ -352,7 +340,7 @@ class XGBoostDump(PluginFormat):
             first_number=first_number_of(forest) if from_zero else 1,
         )
 
-    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+    def write(self, model: TreeModel, name: str, recipe: Mapping[str, Any] | None) -> bytes:
         """Return an object of the trees; a constant is a tree of one leaf."""
         # all versions of the plug-ins know this objective, whose scores are raw; older ones do not know rank:ndcg
         return compact_json({"objective": "rank:pairwise", "splits": dumped_trees(model, "xgboost-dump")})
@@ -383,7 +371,8 @@ def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
             "children": [yes, no],
         }
 
-    trees = nested(forest, leaf, node, DEEPEST, format)
+    # a split is two brackets, of which readers of JSON allow from 500 to 1,000
+    trees = nested(forest, leaf, node, 200, format)
     if model.constant:
         trees.insert(0, {"nodeid": 0, "leaf": float(single(model.constant))})
     return trees
@@ -397,14 +386,14 @@ def _columns(known: tuple[Any, ...], names: tuple[str, ...] | None) -> tuple[tup
     names  of the columns in the order of training
     """
     for name in known:
-        if names is not None and name not in names and not _NUMBERED.fullmatch(name):
+        if names is not None and name not in names and not re.fullmatch(_NUMBERED, name):
             raise FormatFault("features among the names given", shown(name), remedy="Name all of them.")
     if names is not None:
         of_name = {name: column for column, name in enumerate(names)}
         columns = [of_name[name] if name in of_name else int(name[1:]) for name in known]
         return names, np.array(columns, dtype=np.int64), True, False
-    for pattern, first in ((_NUMBERED, 0), (_NUMBER, 1)):
-        if known and all(map(pattern.fullmatch, known)):
+    for pattern, first in ((_NUMBERED, 0), (r"[1-9][0-9]{0,5}", 1)):
+        if known and all(re.fullmatch(pattern, name) for name in known):
             numbered = np.array([int(name.lstrip("f")) - first for name in known])
             return numbered_names(int(numbered.max()) + 1), numbered, True, first == 0
     return known or ("1",), np.arange(len(known)), len(known) < 2, False
@@ -424,9 +413,12 @@ def _read(node: Any, features: dict[Any, int], zero: bool) -> Node:
             f"yes {shown(yes)}, no {shown(no)}, missing {shown(missing)}",
         )
     threshold = float(neighbours(single_number(node["split_condition"]), -np.inf))
-    missing_left = bool(threshold >= 0.0) if zero else missing == yes
-    feature = features.setdefault(node["split"], len(features))
-    return Node(feature, threshold, missing_left, children=(children[yes], children[no]))
+    return Node(
+        features.setdefault(node["split"], len(features)),
+        threshold,
+        bool(threshold >= 0.0) if zero else missing == yes,
+        children=(children[yes], children[no]),
+    )
 
 
 @register("vespa")
@@ -438,19 +430,18 @@ class Vespa(Format):
     sums = "float32"
     adds_first_score = by_name = True
 
-    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
+    def write(self, model: TreeModel, name: str, recipe: Mapping[str, Any] | None) -> bytes:
         """Return a list of trees, for the folder `models` of an application."""
         return compact_json(dumped_trees(model, "vespa"))
 
-    def query(self, options: WriteOptions, start: str) -> dict[str, Any]:
+    def query(self, name: str, start: str) -> dict[str, Any]:
         """Return the phases of a rank profile: the trees are added to the first phase's BM25."""
         return {
             "first-phase": {"expression": f"bm25({start.partition('.')[2] or CONTENTS})"},
-            "second-phase": {"expression": f'firstPhase + xgboost("{options.name}.json")', "rerank-count": 1000},
+            "second-phase": {"expression": f'firstPhase + xgboost("{name}.json")', "rerank-count": 1000},
         }
 
 
-DEEPEST_UBJSON = 64
 _NUMBERS = {"i": ">i1", "U": ">u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
 _CONSTANTS = {"Z": None, "T": True, "F": False}
 
@@ -472,7 +463,7 @@ def _value(file: io.BytesIO, marker: str, depth: int) -> Any:
         return _numbers(file, marker, 1)[0]
     if marker == "S":
         return _name(file, depth)
-    if marker not in "[{" or depth >= DEEPEST_UBJSON:
+    if marker not in "[{" or depth >= 64:
         raise FormatFault("a UBJSON value", f"the marker {marker!r} at byte {file.tell()}")
     kind = _marker(file) if _next_is(file, b"$") else ""
     count = int(_value(file, _marker(file), depth + 1)) if _next_is(file, b"#") else None

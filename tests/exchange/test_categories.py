@@ -12,8 +12,8 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.exchange.catboost import _city_hash
 from rerank.exchange.registry import TreeModel, known_formats
+from rerank.exchange.tree_libraries import _city_hash
 from rerank.rankers.imported import ImportedTrees
 from rerank.trees.forest import Forest
 from tests.exchange.conftest import NAMES, _moderate, random_tree
@@ -21,7 +21,9 @@ from tests.exchange.rows import boundary_rows
 from tests.oracles import exchange as walks, trees as oracle
 from tests.trees.test_categories import random_sets
 
-OTHERS = [name for name, kind in known_formats().items() if kind.writes and kind.trees and not kind.categories]
+OTHERS = [
+    name for name, kind in known_formats().items() if kind.writes and not kind.linear_only and not kind.categories
+]
 
 
 def model_with_sets(seed: int, most: int = 90, missing_right: bool = True) -> ImportedTrees:

@@ -14,9 +14,8 @@ import pytest
 import rerank
 from rerank.cli.main import run
 from rerank.errors import InvalidInputError
-from rerank.exchange import engines
-from rerank.exchange.engines import EngineSettings, engine_named, portable_template
-from rerank.exchange.registry import known_formats
+from rerank.exchange import registry
+from rerank.exchange.registry import EngineSettings, engine_named, known_formats, portable_template
 from rerank.features.families.document import StaticFeatures
 from rerank.features.recipe import Recipe, known_families
 from tests.oracles import engines as walks
@@ -107,8 +106,8 @@ def test_every_feature_of_an_engine_is_one_of_this_package(name: str) -> None:
 
 
 def test_formats_of_engines_are_those_that_are_written() -> None:
-    assert tuple(engines.ENGINES) == ENGINES
-    formats = [each for engine in engines.ENGINES.values() for each in engine.formats]
+    assert tuple(registry.ENGINES) == ENGINES
+    formats = [each for engine in registry.ENGINES.values() for each in engine.formats]
     assert len(set(formats)) == len(formats)
     assert all(known_formats()[each].writes for each in formats)
 
@@ -120,7 +119,7 @@ def test_feature_set_has_the_features_of_the_model_in_their_order(
 ) -> None:
     if kind == "ranksvm" and format not in ("ranklib", "solr"):
         pytest.skip("a format of trees")
-    engine = next(engine for engine in engines.ENGINES.values() if format in engine.formats)
+    engine = next(engine for engine in registry.ENGINES.values() if format in engine.formats)
     (tmp_path / "recipe.toml").write_text(portable_template(engine.name))
     data = _data(index, collection, Recipe.from_toml(tmp_path / "recipe.toml"))
     model = rerank.LambdaMART(n_estimators=3) if kind == "lambdamart" else rerank.RankSVM(max_iter=5)

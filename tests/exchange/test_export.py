@@ -14,7 +14,7 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError
 from rerank.exchange.registry import TreeModel, known_formats
-from rerank.exchange.solr import without_slack
+from rerank.exchange.search_engines import without_slack
 from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.ranker import Ranker
 from tests.exchange.conftest import NAMES, random_model, trained
@@ -43,7 +43,7 @@ FLOAT32 = ("xgboost", "xgboost-dump", "vespa", "ranklib", "solr")
 NO_MISSING = ("ranklib",)
 SIZES_ONLY = ("solr",)  # thresholds of a moderate size
 WRITERS = [name for name, kind in known_formats().items() if kind.writes]
-OF_TREES = [name for name in WRITERS if known_formats()[name].trees]
+OF_TREES = [name for name in WRITERS if not known_formats()[name].linear_only]
 REREAD = [name for name in WALKS if known_formats()[name].reads]
 
 
