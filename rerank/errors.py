@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from reprlib import Repr
 from typing import Any
+
+log = logging.getLogger("rerank")
 
 
 class RerankError(Exception):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import click
@@ -16,8 +15,7 @@ from rerank.cli.options import (
     read_if,
     refuse_beside,
 )
-
-log = logging.getLogger("rerank")
+from rerank.errors import log
 
 
 @click.command("clicks")

@@ -6,19 +6,17 @@ indexed, trained on and ranked. Kernels of other rankers than the default compil
 
 from __future__ import annotations
 
-import logging
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import click
 
-from rerank.errors import RerankError
+from rerank.errors import RerankError, log
 
 N_DOCUMENTS, N_QUERIES = 200, 20
 WORDS, OF_DOCUMENT, OF_QUERY = 50, 40, 3
 N_ROWS, N_COLUMNS = 2048, 32
-_log = logging.getLogger("rerank")
 
 
 @click.command("compile")
@@ -33,7 +31,7 @@ def command() -> None:
     from rerank.lucene.jvm import environment_variable, make_class_archive
 
     start = time.perf_counter()
-    _log.disabled = True  # what it would say of the random collection
+    log.disabled = True  # what it would say of the random collection
     try:
         compile_training()
         with TemporaryDirectory() as folder, environment_variable("RERANK_CACHE", folder):
@@ -42,8 +40,8 @@ def command() -> None:
     except (OSError, RerankError) as error:  # Lucene is not installed, or its archive cannot be written
         click.echo(f"rerank: {error}", err=True)
     finally:
-        _log.disabled = False
-    _log.info("kernels are compiled (%.1f s).", time.perf_counter() - start)
+        log.disabled = False
+    log.info("kernels are compiled (%.1f s).", time.perf_counter() - start)
 
 
 def compile_training() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -20,14 +19,13 @@ from rerank.cli.options import (
     path_option,
     refuse_beside,
 )
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, log
 
 if TYPE_CHECKING:
     from rerank.clicks.evaluation import AssignmentResult, InterleavingResult, OffPolicyValue
     from rerank.evaluation.report import QueryDetail
 
 
-log = logging.getLogger("rerank")
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 NOT_OF_CLICKS = ("measures", "complete", "judged_only", "baseline", "per_query", "corpus")
 PAGE = (".html", ".htm")  # endings of an output file

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import click
 
 import rerank
 from rerank.cli.options import errors_with_files, output_option, path_argument, path_option, registered_names
-
-log = logging.getLogger("rerank")
+from rerank.errors import log
 
 
 @click.command("export")

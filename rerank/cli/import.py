@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import click
 
 import rerank
 from rerank.cli.options import output_option, path_argument, path_option, read_if, registered_names
-from rerank.errors import InvalidInputError
-
-log = logging.getLogger("rerank")
+from rerank.errors import InvalidInputError, log
 
 
 @click.command("import")

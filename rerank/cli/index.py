@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,7 @@ import click
 
 import rerank
 from rerank.cli.options import NONE, folder_option, is_given, path_argument
-from rerank.errors import InvalidInputError
-
-log = logging.getLogger("rerank")
+from rerank.errors import InvalidInputError, log
 
 
 @click.command("index")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
 import sys
 from collections.abc import Mapping
 from itertools import groupby
@@ -22,7 +21,7 @@ from rerank.cli.options import (
     read_named_runs,
     run_option,
 )
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, log, shown
 
 if TYPE_CHECKING:
     from rerank.training.judging import Judge, Judgements
@@ -34,7 +33,6 @@ SKIP = "s"
 BACK = "b"
 QUIT = "q"
 PROMPT = "label (0-3, s skip, b back, q save and quit): "
-log = logging.getLogger("rerank")
 
 
 @click.command("judge")

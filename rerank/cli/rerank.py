@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import click
@@ -30,8 +29,7 @@ from rerank.cli.options import (
     refuse_beside,
     runs_option,
 )
-
-log = logging.getLogger("rerank")
+from rerank.errors import log
 
 
 @click.command("rerank")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,12 +31,11 @@ from rerank.cli.options import (
     refuse_beside,
     registered_names,
 )
-from rerank.errors import MissingFileError
+from rerank.errors import MissingFileError, log
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
 
-log = logging.getLogger("rerank")
 RANKER = "lambdamart"  # of DATA, and where -p gives parameters
 FROM_DATA = ("validate", "preferences", "memory")
 ONE_PROCESS = ("preferences", "memory")

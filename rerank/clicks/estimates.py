@@ -49,7 +49,6 @@ workshop at WWW 2007 (clicks over expected clicks).
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -58,7 +57,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.clicks.record import Clicks, Numbers
-from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.types import Floats, Ints, Qrels, RankingData, pointers, query_rows
 from rerank.types.ids import QUERY_ID, Ids, first_broken
 from rerank.types.tables import QueryTable, Shown, counted
@@ -125,7 +124,6 @@ class Cells:
         return Cells(*columns, self.query, self.document, self.n_positions)
 
 
-log = logging.getLogger("rerank")
 PRIOR = 10.0
 GRADES = 4
 

@@ -29,7 +29,6 @@ Effective sample size: A. Owen, Monte Carlo theory, methods and examples, chapte
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -39,7 +38,7 @@ from numpy.typing import ArrayLike
 
 from rerank.clicks.estimates import Cells, checked_theta, examination
 from rerank.clicks.record import Clicks
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, log
 from rerank.files.lists import RunLike, run_of
 from rerank.types import Floats, Ints, Run, query_rows
 
@@ -47,7 +46,6 @@ ENDS = (0.025, 0.975)  # of a 95 % interval
 SAMPLES = 10_000  # of sessions
 QUERY_SAMPLES = 1000
 NUMBERS_AT_ONCE = 1 << 22
-log = logging.getLogger("rerank")
 DIGITS = 3  # of a session's credit, so that few of them differ
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import csv
 import json
-import logging
 import math
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -33,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.clicks.record import Clicks
-from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.files.data import opened_parquet
 from rerank.files.lists import TopicsLike, topics_of
 from rerank.files.source import (
@@ -51,7 +50,6 @@ from rerank.runtime.codec import is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
 
-log = logging.getLogger("rerank")
 ROWS_AT_ONCE = 1 << 18
 ROWS_WRITTEN = 1 << 16
 SEPARATORS = {".csv": ",", ".tsv": "\t"}

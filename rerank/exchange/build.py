@@ -7,7 +7,6 @@ walked without recursion, so that no depth is too deep.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
@@ -15,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, log, shown
 from rerank.exchange.registry import FormatFault, TreeModel, cannot_say, damage_found
 from rerank.runtime.codec import SchemaError
 from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, Tree, category_bits
@@ -348,7 +347,7 @@ def known_counts(forest: Forest, format: str) -> Floats:
     if forest.leaf_count is not None:
         return np.maximum(forest.leaf_count.astype(np.float64), EMPTY_LEAF)
     if len(forest.feature):
-        logging.getLogger("rerank").warning(
+        log.warning(
             "%s: expected the training rows of each leaf, got a model that does not know them. The file has 1 for each "
             "leaf: SHAP values made from it weigh all leaves alike.",
             format,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import FileFormatError, InvalidInputError
+from rerank.errors import FileFormatError, InvalidInputError, log
 from rerank.exchange.build import leaf_tree, refuse_missing_direction
 from rerank.exchange.registry import (
     Format,
@@ -36,7 +35,6 @@ from rerank.runtime.codec import LARGEST, SchemaError
 from rerank.runtime.output import check_outputs, whole_file
 from rerank.trees.forest import Forest
 
-_log = logging.getLogger("rerank")
 _OTHERS = {  # beginning of a file: what it is, and what to do
     **dict.fromkeys(
         (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
@@ -136,7 +134,7 @@ def _trees_for(kind: Format, model: Ranker) -> TreeModel:
             f"Export it as {_those_that('categories', ' or ')}, or train it without categorical_feature.",
         )
     if trees.category_values and not kind.writes_values:
-        _log.warning(
+        log.warning(
             "%s: the values of the categories of %s are not written; give the model their codes, from 0.",
             *(kind.name, ", ".join(model.categories_)),
         )
@@ -301,7 +299,7 @@ def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
     if trees is not None and as_zero:
         refuse_missing_direction(trees, f"{format} feature set", as_zero)
     for sentence in engine.needs(names, settings):
-        _log.info("feature set: the engine needs %s.", sentence)
+        log.info("feature set: the engine needs %s.", sentence)
     return indented_json(engine.feature_set(engine.entries(dict(zip(names, names, strict=True)), settings)))
 
 

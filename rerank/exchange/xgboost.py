@@ -13,7 +13,6 @@ Vespa's rank features.
 from __future__ import annotations
 
 import io
-import logging
 import math
 import re
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import shown
+from rerank.errors import log, shown
 from rerank.exchange.build import (
     Node,
     Sets,
@@ -198,7 +197,7 @@ def _trees(model: Any, attributes: Any, is_estimator: bool) -> list[Any]:
     if is_estimator or "scikit_learn" in attributes:  # which XGBoost's estimators write
         return trees[:last]
     if last < len(trees):
-        logging.getLogger("rerank").warning(
+        log.warning(
             "xgboost: all %d trees are used, as by Booster.predict; the best iteration is %d, up to which "
             "XGBRanker.predict uses them. Import booster[: %d] for these.",
             *(len(trees), best, best + 1),

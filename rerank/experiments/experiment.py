@@ -9,7 +9,6 @@ again, and the value of a query is its mean over the repeats.
 from __future__ import annotations
 
 import json
-import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, log, shown
 from rerank.evaluation.comparison import Comparison, compare_results, figure
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.evaluation.page import Axis, Curve, Section
@@ -81,7 +80,6 @@ SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
 OF_INDEX = ("k", "candidates", "recipe")  # settings of a study of an index alone
 WITH_SCORER = "with scorer"
 FIRST = 10  # documents of a query of which a warning tells
-_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True, repr=False)
@@ -517,7 +515,7 @@ def _judged_data(data: RankingData, qrels: Qrels | None) -> tuple[RankingData, Q
             "). Check that both use the same query ids."
         )
     if len(judged) < len(data):
-        _log.info("data: %d of %d queries have no judgements and are left out.", len(data) - len(judged), len(data))
+        log.info("data: %d of %d queries have no judgements and are left out.", len(data) - len(judged), len(data))
         data = data.select(np.array(judged))
     return data, Qrels.of({query_id: qrels[query_id] for query_id in data})
 
@@ -552,7 +550,7 @@ def _warn_of_others(runs: Mapping[str, Run], data: RankingData) -> None:
                 "run %s: %d of the first %d documents of its queries are not in the data and count as not relevant: "
                 "give the judgements (qrels=), or study the index."
             )
-            _log.warning(text, name, len(first - known), len(first))
+            log.warning(text, name, len(first - known), len(first))
 
 
 def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[str, Run]:
@@ -562,7 +560,7 @@ def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[
         names = [query_id for query_id in judgements if query_id in run]
         if len(names) < len(judgements):
             text = "run %s: no documents for %d of %d judged queries, which count as 0."
-            _log.warning(text, name, len(judgements) - len(names), len(judgements))
+            log.warning(text, name, len(judgements) - len(names), len(judgements))
         judged[name] = run.select(run.query_numbers(names))
     return judged
 

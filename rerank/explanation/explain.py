@@ -4,7 +4,6 @@ query's mean, in words, as a table, JSON and a page.
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, log, shown
 from rerank.evaluation.page import Account, Section
 from rerank.features.extract import normalisations
 from rerank.features.recipe import Recipe, column_groups
@@ -34,7 +33,6 @@ NAMED, OPPOSED = 3, 2  # features that the sentence names: those for the differe
 LEAST_SHARE = 1e-6  # of the largest contribution: smaller ones are rounding
 NO_FEATURE = "(no feature)"
 BASE = "(base)"
-_log = logging.getLogger("rerank")
 COLUMNS = "Values of the features, what they add to each score, and the difference; the columns sum to the scores."
 _FORMS = {"minmax": "scaled to 0 to 1", "zscore": "in standard deviations from the mean", "rank": "as a rank"}
 
@@ -363,7 +361,7 @@ def explain(
         data = candidate_features(searched, model, topic, candidates, k, whole=True)
         if (last := usable_stage(searched, model)) is not None:
             stage, scorer = last
-            _log.warning("explain: ranks are those before %s orders the first %d.", scorer.name, stage.depth)
+            log.warning("explain: ranks are those before %s orders the first %d.", scorer.name, stage.depth)
     doc_ids = _documents(documents, data.doc_ids.tolist(), query)
     orders = [order.doc_ids.tolist() for order in (candidates, model.rank(data, base=base))]
     ranked = [(doc_id, *(order.index(doc_id) + 1 for order in orders)) for doc_id in doc_ids]

@@ -12,7 +12,6 @@ Missing values stay missing and do not influence the others.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -23,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, unknown_name
+from rerank.errors import InvalidInputError, log, unknown_name
 from rerank.features.families.document import FUNCTIONS
 from rerank.features.families.run import FORMS, relate
 from rerank.features.match import Candidates, Documents, gather_candidates, match, query_groups
@@ -60,7 +59,6 @@ _BATCH_ROWS = 1 << 16
 # leave the processor's cache from family to family.
 _MOST_PART = 1 << 14
 _LONG_QUERY = 1 << 9  # tokens, from which on a row of a part counts as several, so that its matches fit into memory
-_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +206,7 @@ class _Extraction:
             out.fill(np.nan)
         # For few rows, starting a thread takes longer than it saves.
         with kernel_threads(self.threads, FEW_ROWS if n_rows >= 1 << 8 else n_rows) as n_threads:
-            _log.debug("features of %d rows on %d threads", n_rows, n_threads)
+            log.debug("features of %d rows on %d threads", n_rows, n_threads)
             size = min(max(n_rows // (4 * n_threads), 1 << 12), _MOST_PART)  # of fewer rows, calls cost more than work
             parts = [
                 (self._candidates(first + start, first + end), out[slice(*(query_ptr[[start, end]] - query_ptr[0]))])
@@ -290,7 +288,7 @@ def column_plan(forward: ForwardIndex, recipe: Recipe) -> ColumnPlan:
     make = _column_plan.__wrapped__ if recipe.functions else _column_plan  # functions may be defined anew
     plan = make(recipe, without)
     for name, of_fields in plan.left_out.items():
-        _log.info(
+        log.info(
             "features of the family %s are left out for %s: indexed without positions.", name, ", ".join(of_fields)
         )
     return plan
@@ -462,7 +460,7 @@ def _usable_functions(recipe: Recipe, forward: ForwardIndex, documents: Document
             "Index with raw documents (-storeRaw), or leave the function out."
         )
     if unusable and recipe.functions is None:
-        _log.info("features %s are left out: the index does not store documents.", ", ".join(unusable))
+        log.info("features %s are left out: the index does not store documents.", ", ".join(unusable))
     return tuple(name for name in FUNCTIONS if name not in unusable)
 
 

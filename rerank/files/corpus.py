@@ -36,7 +36,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import logging
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator
@@ -44,7 +43,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from rerank.errors import FileFormatError, InvalidInputError, shown, suggestion
+from rerank.errors import FileFormatError, InvalidInputError, log, shown, suggestion
 from rerank.files.source import (
     BYTE_ORDER_MARK,
     MOST_BYTES,
@@ -70,7 +69,6 @@ ID_KEYS = ("id", "_id", "docid", "doc_id", "docno")
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
 BEGINNING = 1 << 16  # bytes by which the format is detected
-_log = logging.getLogger("rerank")
 ELEMENTS = (
     "TEXT",
     "HEADLINE",
@@ -254,7 +252,7 @@ def read_documents(
                 yield document
         if left_out:
             counts = ", ".join(f"{key} ({count:,}, first in {first})" for key, (first, count) in left_out.items())
-            _log.warning("documents: left out values that are neither text nor numbers: %s", counts)
+            log.warning("documents: left out values that are neither text nor numbers: %s", counts)
 
     return documents()
 
@@ -350,7 +348,7 @@ def warn_of_skipped(files: list[Path], why: str) -> None:
     """Log a warning about skipped files, which names the first few; nothing where there are none."""
     if files:
         names = ", ".join(str(file) for file in files[:3]) + (", ..." if len(files) > 3 else "")
-        _log.warning("Files of the corpus skipped, since they %s: %d (%s).", why, len(files), names)
+        log.warning("Files of the corpus skipped, since they %s: %d (%s).", why, len(files), names)
 
 
 def _fields(members: dict[str, Any], named: frozenset[str] | None, others: bool) -> dict[str, Any]:

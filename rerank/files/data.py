@@ -44,7 +44,6 @@ features in the same order.
 from __future__ import annotations
 
 import json
-import logging
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,7 +56,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.files.rows import ABOUT, NOT_STORED, NOTHING, STORED, VERSION, RowTable, data_files, joined
 from rerank.files.source import (
     LineFault,
@@ -91,7 +90,6 @@ from rerank.types.ranking_data import (
 )
 from rerank.types.tables import DOC_ID, LABEL, QUERY_ID, MappingFrame
 
-log = logging.getLogger("rerank")
 MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
 LEAST_DENSE = 1 << 28  # bytes that dense rows of a chunk of any size may have
 MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many

@@ -38,7 +38,6 @@ Records as public functions take them: as they are, as mappings or data frames, 
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -49,7 +48,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.files.corpus import data_set_name, data_set_topics
 from rerank.files.data import opened_parquet, read_data
 from rerank.files.source import (
@@ -143,7 +142,7 @@ def read_topics(path: FileLike) -> Topics:
     if blank and not topics:
         raise blank[0]
     if blank:  # a topic without text is left out
-        _log.warning("topics without text are left out: %d; the first: %s", len(blank), blank[0])
+        log.warning("topics without text are left out: %d; the first: %s", len(blank), blank[0])
     return Topics(topics)
 
 
@@ -275,7 +274,6 @@ def _line(query_id: str, text: str, as_json: bool) -> str:
 TEXT_KEY = "text"
 PERSON = "person"
 _VERSION = 1
-_log = logging.getLogger("rerank")
 IDS = ("id", "query_id", "qid", "doc_id", "docno")
 VECTOR = ("vector", "embedding")
 MOST_DIMENSIONS = 4096
@@ -492,7 +490,7 @@ def warn_of_functions(qrels: str | Path) -> None:
     for name, share in read_provenance(qrels).items():
         if name != PERSON:
             text = "%s: %d labels are those of the function %s: models that learned from it are overestimated on them."
-            _log.warning(text, qrels, share.labels, name)
+            log.warning(text, qrels, share.labels, name)
 
 
 def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:

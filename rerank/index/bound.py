@@ -15,7 +15,6 @@ An opened index with its resources: search and features.
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -30,7 +29,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, RerankError, shown, unknown_name
+from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, RerankError, log, shown, unknown_name
 from rerank.features.recipe import Recipe, family
 from rerank.files.corpus import data_set_name
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
@@ -62,7 +61,6 @@ SCORER = "scorer"
 PASSAGES = "passages"
 _MOST_CHARACTERS = 1000  # of the name of an encoder
 MOST_POSTINGS = 1 << 23  # up to which the nearest documents of each document are found without being asked for
-_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True, eq=False)
@@ -372,7 +370,7 @@ class BoundIndex(InOrder):
         run = self.retrieve(topics_of({QUERY: topics} if is_query else topics), candidates)
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
         if without:
-            _log.warning(
+            log.warning(
                 "Topics without hits, which a run file cannot contain: %d of %d (%s%s).",
                 *(len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else ""),
             )
@@ -473,7 +471,7 @@ class BoundIndex(InOrder):
         words = {term for terms in inputs["query_terms"].values() for term in terms}
         n_known = np.count_nonzero(find_terms(self.forward, [word.encode() for word in words]) >= 0)
         if len(words) >= 20 and n_known < len(words) / 2:  # e.g. since the queries' language is another
-            _log.warning(
+            log.warning(
                 "topics: the index has %d of their %d words. Are they in the language of the documents and its "
                 "analyser?",
                 *(n_known, len(words)),
@@ -542,7 +540,7 @@ class BoundIndex(InOrder):
         judgements = None if qrels is None else qrels_of(qrels)
         without = [] if judgements is None else [query_id for query_id in run if query_id not in judgements]
         if without:
-            _log.warning(
+            log.warning(
                 "qrels: %d of %d queries have no judgements, e.g. %s: all their documents get label 0. Leave them out.",
                 *(len(without), len(run), without[0]),
             )
@@ -735,7 +733,7 @@ class _Opened:
             if len(found.docs) == len(found.cosines) == self.forward.n_docs:
                 return found
         except (OSError, ValueError, KeyError, BadZipFile):
-            _log.debug("%s: the nearest documents of each document are computed.", file)
+            log.debug("%s: the nearest documents of each document are computed.", file)
         found = document_neighbours(self.forward)
         with suppress(OSError, RerankError):  # where the cache cannot be written, they are computed in each process
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -783,7 +781,7 @@ def runs_beside(run: Run, index: BoundIndex) -> dict[str, Run]:
 def log_judged(table: Run | RankingData, qrels: Qrels) -> None:
     """Log how many documents are judged."""
     _, judged = qrels.lookup(table.query_ids, table.query_ptr, table.doc_ids)
-    _log.info(
+    log.info(
         "labels: %d queries, %d documents, of which %d are judged; the others count as label 0.",
         *(len(table), len(table.doc_ids), int(judged.sum())),
     )
@@ -795,7 +793,7 @@ def log_unknown(forward: ForwardIndex, qrels: Qrels, queries: Iterable[str]) -> 
     judged = id_array(list(dict.fromkeys(doc_id for query_id in known for doc_id in qrels[query_id])))
     unknown = np.flatnonzero(forward.doc_numbers(judged) < 0)
     if len(unknown):
-        _log.warning(
+        log.warning(
             "qrels: %d of the %d judged documents are not in the index, e.g. %s",
             *(len(unknown), len(judged), judged[unknown[0]]),
         )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from rerank.errors import InvalidInputError, RerankError
+from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.recipe import Recipe
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, run_of, topics_of
@@ -25,7 +24,6 @@ from rerank.vectors.vectors import ENCODER, Vectors
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
 MOST_POSTINGS = 1 << 21  # up to which they are learned by default: about 40 s on two cores (`benchmarks vectors`)
-_log = logging.getLogger("rerank")
 
 
 class Index(BoundIndex):
@@ -182,7 +180,7 @@ class Index(BoundIndex):
         if learned is None:
             learned = n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS
             if n_postings > MOST_POSTINGS:
-                _log.info(
+                log.info(
                     "%s: no vectors were learned, as this may take more than a minute; `rerank vectors` learns them.",
                     self.path,
                 )

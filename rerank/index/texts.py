@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.features.extract import Records, doc_numbers, extract
 from rerank.features.families.passages import MAX, N_COLUMNS, field_spans, fill_passages
 from rerank.features.match import bm25_scores, gather_candidates, match
@@ -32,7 +31,6 @@ from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Passage, Passages, 
 from rerank.types.tables import frame_rows, is_frame, is_missing
 from rerank.vectors.encoder import Encoded
 
-_log = logging.getLogger("rerank")
 MOST_TEXTS = 1 << 20  # of one call
 UNNAMED_TEXTS = (
     "texts: without ids of documents of the index, the model's features of similar judged queries are missing. Pass a "
@@ -281,7 +279,7 @@ def _records(
     history = index.index_history() if "history" in needs else None
     if history is not None and not query_texts.have_ids and UNNAMED_TEXTS not in index.warned_of:
         index.warned_of.add(UNNAMED_TEXTS)
-        _log.warning("%s", UNNAMED_TEXTS)
+        log.warning("%s", UNNAMED_TEXTS)
     return Records(
         runs={**index.runs, **_runs_of_texts(batch, options.runs)},
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
@@ -310,7 +308,7 @@ def _warn_of_empty_fields(index: BoundIndex, documents: Sequence[ReadDocument], 
     empty = sorted(read.difference(*(document.document.texts for document in documents)) - index.warned_of)
     if empty:
         index.warned_of.update(empty)
-        _log.warning(
+        log.warning(
             "texts: none has the field %s, whose features the model reads. Pass it, too, where there is such text.",
             " or ".join(empty),
         )

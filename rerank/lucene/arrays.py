@@ -13,7 +13,6 @@ They are computed once for each Lucene commit.
 from __future__ import annotations
 
 import hashlib
-import logging
 import os
 import shutil
 from collections.abc import Mapping
@@ -24,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, IndexFolderError
+from rerank.errors import FileFormatError, IndexFolderError, log
 from rerank.lucene.folder import (
     ARRAYS,
     ARRAYS_NOTE,
@@ -62,7 +61,6 @@ _HEADER = Record(
         "fingerprint": Plain(optional=False),
     }
 )
-_log = logging.getLogger("rerank")
 
 
 def _declared(values: Mapping[str, Any]) -> dict[str, Stored]:
@@ -349,11 +347,11 @@ def _current(index: Path, arrays: Path, commit: str) -> ForwardIndex | None:
                     f"{arrays}: expected the forward arrays of this index, got those of an earlier state of it. "
                     "Build the index anew, or delete this folder if the change was meant."
                 )
-            _log.info("%s: the index has changed; its forward arrays are rebuilt.", arrays)
+            log.info("%s: the index has changed; its forward arrays are rebuilt.", arrays)
             return None
         return read_arrays(arrays)
     except FileFormatError as error:
-        _log.warning("%s They are rebuilt now.", error)
+        log.warning("%s They are rebuilt now.", error)
         return None
 
 
@@ -364,8 +362,8 @@ def _make(index: Path, arrays: Path, commit: str) -> None:
     shards = index_folders(index)
     if shards != (index,):
         names = ", ".join(shard.name for shard in shards[:3]) + (", ..." if len(shards) > 3 else "")
-        _log.warning("%s: %d indexes are used as the shards of one (%s).", index, len(shards), names)
-    _log.info("%s: building forward arrays.", arrays)
+        log.warning("%s: %d indexes are used as the shards of one (%s).", index, len(shards), names)
+    log.info("%s: building forward arrays.", arrays)
     with staged_folder(arrays, exists_already) as staging:
         write_arrays(index, staging, made_with_index=False)
 

@@ -8,7 +8,6 @@ The list of Java's classes for the archive of `rerank.lucene.jvm`: those that a 
 from __future__ import annotations
 
 import json
-import logging
 import secrets
 import shutil
 import sys
@@ -20,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, MissingFileError, unknown_name
+from rerank.errors import InvalidInputError, MissingFileError, log, unknown_name
 from rerank.files.corpus import ELEMENTS, check_encoding, read_sgml, sgml_files, warn_of_skipped
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.folder import SUBFOLDER, check_target, shard_names, shard_of, staged_folder
@@ -31,7 +30,6 @@ from rerank.runtime.progress import progress_bar, track
 from rerank.types.ids import MOST_LETTERS
 from rerank.types.tables import frame_rows, is_frame, is_missing, number_of
 
-_log = logging.getLogger("rerank")
 CONTENTS = "contents"
 ID_KEYS = ("id", "_id", "docid")
 ID_EXPECTED = (
@@ -146,7 +144,7 @@ class _DocumentReader:
                     raise unknown_name(what, name, seen)
         if self._left_out:
             names = ", ".join(f"{name} ({kind})" for name, kind in self._left_out.items())
-            _log.warning("documents: left out values that are neither text nor numbers, of %s", names)
+            log.warning("documents: left out values that are neither text nor numbers, of %s", names)
         return tuple(sorted(self._seen, key=field_order)) if self._chosen is None else self._chosen
 
     def _numbers(self, document: Mapping[str, Any]) -> dict[str, int | float]:
@@ -368,7 +366,7 @@ def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str) -> None:
     written.close()
     if without_elements:
         names = ", ".join(without_elements[:3]) + (", ..." if len(without_elements) > 3 else "")
-        _log.warning(
+        log.warning(
             "Documents that hold none of the elements %s: %d (%s).", ", ".join(ELEMENTS), len(without_elements), names
         )
 
@@ -404,7 +402,7 @@ def _index_shards(
             "Check the corpus and its format."
         )
     if counts["empty"]:
-        _log.warning("Empty documents left out of the index: %d (no run can retrieve them).", counts["empty"])
+        log.warning("Empty documents left out of the index: %d (no run can retrieve them).", counts["empty"])
 
 
 def _advance(advance: Callable[[int], None], indexed: int) -> None:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import os
 import re
 import time
@@ -29,7 +28,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError, shown
+from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError, log, shown
 from rerank.runtime import output
 from rerank.runtime.progress import track
 from rerank.runtime.store import file_state, is_noted, note_path, write_note
@@ -40,7 +39,6 @@ _HEADER = bytes.fromhex("3fd76c17")  # org.apache.lucene.codecs.CodecUtil.CODEC_
 _CHECKSUM = 8  # bytes at the end of a file
 _BLOCK = 1 << 22
 _MOST_SECONDS = 1.0  # after which the log says how long it took
-_log = logging.getLogger("rerank")
 SUBFOLDER, RESOURCES = "rerank", "rerank-resources"  # of the forward arrays; of vectors and history
 ARRAYS = "forward.npz"
 ARRAYS_NOTE = "verified.json"
@@ -91,7 +89,7 @@ def check_checksums(folder: Path, indexes: Sequence[Path], arrays: Path) -> None
         pass
     seconds = time.perf_counter() - start
     if seconds > _MOST_SECONDS:
-        _log.info(
+        log.info(
             "%s: the checksums of Lucene's files were compared: %.1f GB in %.0f s, once until a file changes.",
             *(folder, sum(sizes) / 1e9, seconds),
         )

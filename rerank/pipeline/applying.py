@@ -11,7 +11,6 @@ The last stage: the first documents, reordered with the scores of a slow scorer.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -21,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, ModelMismatchError, shown
+from rerank.errors import InvalidInputError, ModelMismatchError, log, shown
 from rerank.features.extract import check_resources, column_plan
 from rerank.features.families.document import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions, family
@@ -51,7 +50,6 @@ IndexT = TypeVar("IndexT", bound="BoundIndex")
 SOURCES = ("bm25", "rm3")  # of any index
 NEAREST = "lsi:200"  # of an index with vectors, beside SOURCES
 _RECIPES: WeakKeyDictionary[Ranker, tuple[Any, Recipe]] = WeakKeyDictionary()  # of a model: as stored, and as read
-_log = logging.getLogger("rerank")
 
 
 def model_recipe(model: Ranker) -> Recipe:
@@ -157,7 +155,7 @@ def unsupervised_model(index: BoundIndex, *, union: bool = True) -> Unsupervised
     )
     names = column_plan(index.forward, recipe).names  # without those that need positions, where there are none
     summed = ", ".join(name for name in names if name in SCORES)
-    _log.info("unsupervised: sum of %s; without %s.", summed, _lacking(set(SCORES) - set(names)))
+    log.info("unsupervised: sum of %s; without %s.", summed, _lacking(set(SCORES) - set(names)))
     retriever = Retriever(default_candidates(index).tag) if union else None
     return Unsupervised.of(names, recipe.to_dict(), dict(index.forward.fingerprint), retriever)
 
@@ -269,7 +267,7 @@ def usable_stage(index: BoundIndex, model: Ranker) -> tuple[LastStage, Scorer] |
     text = f"scorer: the model was trained with {stage.scorer}, and ranks without it (rerank index INDEX --scorer)."
     if text not in index.warned_of:
         index.warned_of.add(text)
-        _log.warning("%s", text)
+        log.warning("%s", text)
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, log, shown
 from rerank.files.lists import RunLike, TextsFile, TopicsLike, run_of, topics_of
 from rerank.index.bound import BoundIndex, runs_beside
 from rerank.index.index import Index, opened
@@ -42,8 +41,6 @@ from rerank.retrieval.base import DEPTH, UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.types.ids import position_order
 from rerank.types.retriever import Retriever
-
-_log = logging.getLogger("rerank")
 
 
 def rerank(
@@ -107,7 +104,7 @@ def rerank(
         depth = depth_of(model, k)
         candidates = find_candidates(searched, model, topics, run, depth, base)
         if k is not None and run is None and isinstance(candidates, UnionRun):
-            _log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", k)
+            log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", k)
         data = candidate_features(searched, model, topics, candidates, depth)
         head = ranked(model, data, cutoff, base)
         if cutoff is not None:
@@ -302,7 +299,7 @@ def rerank_topics(
     """
     without = [query_id for query_id in topics if query_id not in texts.documents]
     if without:
-        _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
+        log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
     some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
     query_texts = replace(texts_of_queries(some, texts.documents, scores), locations=texts.locations)
     return run_of_texts(index, model, query_texts, base=base, cutoff=cutoff).head(k or DEPTH)

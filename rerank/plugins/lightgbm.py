@@ -12,7 +12,6 @@ Figures are LightGBM's: nDCG has the gain 2^label - 1 (or `label_gain`), a query
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -21,7 +20,7 @@ import lightgbm
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, log, shown
 from rerank.exchange.models import tree_model
 from rerank.exchange.tree_libraries import model_text
 from rerank.metrics.base import RankedLists
@@ -35,7 +34,6 @@ from rerank.trees.boost import StepLength
 from rerank.trees.leafwise import CAT_L2, CAT_SMOOTH, MAX_CAT_THRESHOLD, MAX_CAT_TO_ONEHOT, MIN_DATA_PER_GROUP
 from rerank.types import Floats, Ints, ideal_of_rows, pointers, query_rows
 
-log = logging.getLogger("rerank")
 MEASURES = {"ndcg": "nDCG", "map": "AP"}
 EXPONENTIAL = "nDCG(dcg='exp-log2')"  # gain 2^label - 1
 OWN = """n_estimators learning_rate num_leaves max_depth min_child_samples min_child_weight min_split_gain reg_alpha

@@ -11,7 +11,6 @@ their noise. With many, the sizes are LightGBM's. Those of fewer than 300 querie
 
 from __future__ import annotations
 
-import logging
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -22,7 +21,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, log
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective, known_objectives, objective_class
 from rerank.objectives.costs import (
@@ -75,7 +74,6 @@ from rerank.trees.structures import (
 )
 from rerank.types import Floats, Ints, query_rows
 
-log = logging.getLogger("rerank")
 FEWEST, FEW, SOME = 50, 300, 1000  # queries below which sizes of trees that are not given are smaller
 LEAST_ROWS = 20
 SHARE_OF_ROWS = 25

@@ -39,7 +39,6 @@ M. Montague and J. Aslam, Relevance score normalization for metasearch, CIKM 200
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -51,7 +50,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
+from rerank.errors import InvalidInputError, ModelMismatchError, log, unknown_name
 from rerank.files.lists import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import parse_measure
@@ -94,7 +93,6 @@ TIE = 1e-12  # between means that are equal
 NORMS: Mapping[str, tuple[str, ...]] = {"zscore": ("deviations",), "minmax": ("minmax",)}
 BOTH = ("deviations", "reciprocal_rank")
 SCALED = NORMS["minmax"]
-log = logging.getLogger("rerank")
 
 
 class StoredIds(Names):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.errors import InvalidInputError, ModelMismatchError, log
 from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
 from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.parameters import JOBS, jobs_parameter
@@ -27,7 +26,6 @@ from rerank.types import Floats, Ints, RankingData
 from rerank.types.ranking_data import BOTH, UNLISTED
 from rerank.types.retriever import Retriever
 
-log = logging.getLogger("rerank")
 SUMS = {"float64": np.float64, "float32": np.float32}
 LARGEST_VALUE = 1e18  # of a feature that is weighed: larger ones count as this, so that scores stay within float32
 ZERO = float(np.float32(1e-35))  # LightGBM's kZeroThreshold: values of at most this size are zero

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import logging
 import sys
 import warnings
 from abc import abstractmethod
@@ -20,13 +19,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import (
-    FileFormatError,
-    InvalidInputError,
-    ModelMismatchError,
-    UnknownParameterError,
-    shown,
-)
+from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, UnknownParameterError, log, shown
 from rerank.files.lists import RunLike, data_of, run_of
 from rerank.files.source import check_file, open_source
 from rerank.files.trec import read_run
@@ -110,7 +103,6 @@ from rerank.types import Floats, Ints, RankingData, Run
 from rerank.types.ranking_data import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
 
-log = logging.getLogger("rerank")
 FORMAT = "rerank-model"  # of a model file
 VERSION = 2  # of this format
 REMEDY = "Train the model again, or fetch the file again."

@@ -12,7 +12,6 @@ system keeps as much in memory as is free; it takes that back when another progr
 
 from __future__ import annotations
 
-import logging
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +26,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError, RerankError, shown
+from rerank.errors import InvalidInputError, RerankError, log, shown
 from rerank.files.lists import read_preferences
 from rerank.metrics.base import Measure, RankedLists
 from rerank.runtime.kernels import helper, kernel
@@ -37,7 +36,6 @@ from rerank.trees.bins import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH, WORKIN
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 from rerank.types.ranking_data import Preferences, folds_of_groups, numbered_groups
 
-log = logging.getLogger("rerank")
 SMALLEST_BASE = 1e-30
 LARGEST_BASE = 1e30
 FEW_FEATURES = 8

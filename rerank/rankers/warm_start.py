@@ -54,7 +54,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, ModelMismatchError, shown
+from rerank.errors import InvalidInputError, ModelMismatchError, log, shown
 from rerank.metrics.base import Measure
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.runtime.codec import Choice, Field, Names, Number, Record, SchemaError, Sizes, Text, plain
@@ -371,9 +371,6 @@ class StoredBase(Field):
         record = Record({"kind": Choice(lambda: kinds), **{name: self._fields[name] for name in names}})
         stored = record.read(value, sizes)
         return kinds[stored.pop("kind")](**stored)  # type: ignore[no-any-return]
-
-
-log = logging.getLogger("rerank")
 
 
 def trained_retriever(model: Any) -> Retriever | None:

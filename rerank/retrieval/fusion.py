@@ -38,7 +38,6 @@ A. Shtok, O. Kurland and D. Carmel, Predicting query performance by query-drift 
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +48,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import Measure, RankedLists, ranks
 from rerank.metrics.registry import parse_measure
@@ -135,7 +134,6 @@ def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
     return document, order[begins]
 
 
-log = logging.getLogger("rerank")
 BATCH_ROWS = 1 << 16  # rows that are pooled at a time, so that temporary arrays fit in a core's cache
 RRF_K = 60
 MISSING = ("zero", "lowest")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -10,7 +9,8 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core import event
 
-log = logging.getLogger("rerank")
+from rerank.errors import log
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
@@ -10,9 +9,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from rerank.errors import log
+
 T = TypeVar("T")
 _interval: ContextVar[float | None] = ContextVar("progress_interval", default=None)  # None: nothing is shown
-log = logging.getLogger("rerank")
 
 
 @contextmanager

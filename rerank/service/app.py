@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import hmac
-import logging
 import multiprocessing
 import re
 import secrets
@@ -30,7 +29,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from rerank.errors import RerankError
+from rerank.errors import RerankError, log
 from rerank.runtime.store import file_state
 from rerank.runtime.threads import resident_bytes
 from rerank.service.bodies import RERANK_PATHS, Job, json_bytes
@@ -46,7 +45,6 @@ from rerank.service.settings import (
     too_late,
 )
 
-log = logging.getLogger("rerank")
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]

@@ -5,7 +5,6 @@ A model as it is served: what it needs of a request's candidates, checked once, 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rerank.clicks.evaluation import interleave
-from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
+from rerank.errors import InvalidInputError, ModelMismatchError, log, unknown_name
 from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe
 from rerank.index.index import Index
@@ -184,7 +183,6 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-log = logging.getLogger("rerank")
 _WARM_ROWS = 50
 _AT_ONCE = 50  # stored documents
 Item = TypeVar("Item")

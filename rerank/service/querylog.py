@@ -10,7 +10,6 @@ import fcntl
 import hashlib
 import hmac
 import json
-import logging
 import os
 import secrets
 import threading
@@ -29,14 +28,13 @@ from typing import Any, NamedTuple
 from prometheus_client import Counter
 
 from rerank.clicks.reading import EVENTS, TOPICS, key_of_text
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, log, shown
 from rerank.files.data import svmlight_text
 from rerank.service.bodies import SearchJob
 from rerank.service.settings import ServiceError, Settings
 from rerank.types import RankingData, Run
 from rerank.types.ids import id_array
 
-log = logging.getLogger("rerank")
 CANDIDATES = "candidates.run"
 KEY = ".key"
 KEY_BYTES = 32

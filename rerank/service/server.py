@@ -29,7 +29,7 @@ from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors.multiprocess import Multiprocess
 
-from rerank.errors import InvalidInputError, RerankError
+from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.families.document import load_functions
 from rerank.index.index import Index
 from rerank.lucene.jvm import STEADY, add_options
@@ -39,7 +39,6 @@ from rerank.service.querylog import folder_key
 from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings
 from rerank.version import __version__
 
-log = logging.getLogger("rerank")
 _MOST_HEAD = 1 << 15  # bytes of a request's line and headers
 _KEEP_ALIVE = 75  # seconds; load balancers keep idle connections for up to 60
 _BACKLOG = 2048

@@ -23,7 +23,6 @@ Personal Search, WSDM 2018 (values from a regression on features).
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -32,7 +31,7 @@ import numpy as np
 
 from rerank.clicks.estimates import PRIOR, Cells, ClickEstimates, estimate_clicks, examination
 from rerank.clicks.record import Clicks
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, log
 from rerank.features.extract import scores_in
 from rerank.rankers.boosted import MART
 from rerank.runtime.progress import InOrder
@@ -55,7 +54,6 @@ EM_TREES: dict[str, Any] = {"n_estimators": 15, "num_leaves": 7, "learning_rate"
 ROUNDS, STEPS = 8, 200  # of regression EM: fits of the trees, and steps of theta after each
 GUESS, LEAST = 0.2, 1e-3  # first value of gamma; how near gamma may come to 0 and 1, and theta to 1
 ONE_THREAD = 50_000  # rows below which several threads wait more than they work
-log = logging.getLogger("rerank")
 
 
 def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float = PRIOR) -> RankingData:

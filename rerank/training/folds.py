@@ -10,7 +10,6 @@ The space of a ranker is declared with its parameters (`rerank.rankers.parameter
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -19,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, RerankError
+from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.match import query_groups
 from rerank.features.recipe import Recipe, family
 from rerank.history.history import History
@@ -32,7 +31,6 @@ from rerank.types import Floats, Ints, RankingData, Run, Topics, query_rows
 from rerank.types.ids import trec_order
 from rerank.types.ranking_data import folds_of_groups, groups_of_queries, numbered_groups
 
-_log = logging.getLogger("rerank")
 FEWEST = 3  # folds: for training, validation and test
 FOLDS, LEAST_QUERIES = 5, 10  # folds of an estimate; least number of queries to train on
 
@@ -85,7 +83,7 @@ def logged_groups(query_ids: Collection[str], groups: Ints) -> dict[str, int]:
     """Return the group of near duplicates of each query, by query id, and log how many queries are near duplicates."""
     sizes = np.bincount(numbered_groups(groups)[0], minlength=1)
     if sizes.max() > 1:
-        _log.info(
+        log.info(
             "queries: %d of %d are near duplicates of others; folds and estimates keep these together.",
             int(sizes[sizes > 1].sum()),
             len(query_ids),
@@ -367,13 +365,13 @@ class Tuning:
             tries.append(Try(changed, value))
             words = ", ".join(f"{name}={value!r}" for name, value in changed.items()) or "defaults"
             figure = "given up early" if value is None else f"{value:.4f}"
-            _log.info("tune: %d of %d: %s: %s", number, self.n_settings, words, figure)
+            log.info("tune: %d of %d: %s: %s", number, self.n_settings, words, figure)
         parameters = dict(best_try(tries).parameters)
         if stop is None:
             lengths = [name for name in LENGTHS if name in model.get_params(deep=False)]
             parameters |= dict.fromkeys(lengths, study.best_trial.user_attrs["iterations"])
         tuned = Tuned(parameters, tries)
-        _log.info("tune: %s", tuned)
+        log.info("tune: %s", tuned)
         return tuned
 
 

@@ -16,7 +16,6 @@ then moves most what the teacher prefers most (as in distillation by ranks; Tang
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -27,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.clicks.record import Clicks
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, log
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.extract import scores_in
 from rerank.features.families.run import PerformanceFeatures
@@ -88,7 +87,6 @@ PREDICTORS = tuple(
         *("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10"),
     )
 )
-_log = logging.getLogger("rerank")
 
 
 def _scored_lists(
@@ -205,7 +203,7 @@ class Estimate:
     def warn(self) -> None:
         """Log the estimate where the model is not better than what needs no training."""
         if lesson := self.lesson():
-            _log.warning("%s. %s", self, lesson)
+            log.warning("%s. %s", self, lesson)
 
 
 class Trained(NamedTuple):
@@ -353,7 +351,7 @@ def _train_on_judgements(
         try:
             model.calibration_ = candidates.fit(Scale.of(model.predict(learned)), model.checksum(), texts)
         except InvalidInputError as error:
-            _log.warning("%s The model has no probabilities, which min_score and abstain need.", error)
+            log.warning("%s The model has no probabilities, which min_score and abstain need.", error)
     return Trained(model, estimated)
 
 
@@ -538,7 +536,7 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
         )
     without = len(topics) - len(judged)
     if without:
-        _log.info("topics: %d of %d have no judgements and are left out.", without, len(topics))
+        log.info("topics: %d of %d have no judgements and are left out.", without, len(topics))
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
 
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -34,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.runtime import store
 from rerank.runtime.codec import Record, Text
 from rerank.runtime.output import whole_file
@@ -49,7 +48,6 @@ EXTRA = "wordllama"  # the package, and the extra, that brings an encoder
 Texts = Callable[[Ints], Sequence[str]]
 _BATCH = 256  # texts of a call
 _BLOCK = 2048  # documents that are encoded anew after an interruption, at most
-_log = logging.getLogger("rerank")
 Functions = tuple[Callable[[list[str]], Any], Callable[[list[str]], Any]]  # of documents, of queries
 
 
@@ -145,7 +143,7 @@ def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> 
             stored = store.read(path, KIND, [note_path(path)])[1]["vectors"]
             if _agree(stored, probes, again):
                 return stored
-        _log.info("%s: the encoder has changed; all documents are encoded again.", path)
+        log.info("%s: the encoder has changed; all documents are encoded again.", path)
     path.parent.mkdir(parents=True, exist_ok=True)
     shape = forward.n_docs, again.shape[1]
     store.write(path, KIND, values, {"vectors": Blocks(np.float32, shape, _blocks(encoder, path, shape, texts))})
@@ -467,7 +465,7 @@ class Scorer:
             try:
                 scores[unknown] = self._called(query, [texts[row] for row in unknown])
             except Exception as error:  # whatever a user's function raises: the answer comes in the model's order
-                _log.warning("scorer %s: no scores of %d texts: %s.", self.name, len(unknown), exception_text(error))
+                log.warning("scorer %s: no scores of %d texts: %s.", self.name, len(unknown), exception_text(error))
             if len(self.known) + len(unknown) > MOST_SCORES:
                 self.known.clear()
             self.known.update({keys[row]: float(scores[row]) for row in unknown})

@@ -21,7 +21,6 @@ algorithms 8.3.1 and 8.3.2).
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
@@ -29,6 +28,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import log
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import LANES, cross_product, load, product, same, store
 from rerank.runtime.progress import track
@@ -41,7 +41,6 @@ ROUNDING = 1e-6  # the same as a share of the largest s^2: below it float32 roun
 SHORT = 1e-3  # share of the largest s^2: of shorter columns, rounding leaves too much that is in the basis
 MOST_RESTARTS = 100
 _ROWS = 1 << 13  # of a block of rows in rotations
-_log = logging.getLogger("rerank")
 Block = NDArray[np.float32]
 
 
@@ -293,7 +292,7 @@ class _Krylov:
             np.fill_diagonal(self._projected, squares[: self._size])
             self._n_coupled = self._size
         if not near.all():
-            _log.warning("singular vectors: %d of %d have not converged.", size - int(near.sum()), size)
+            log.warning("singular vectors: %d of %d have not converged.", size - int(near.sum()), size)
         self._rotate(rotation[:, :size])
         return self._basis.copy(), squares
 

@@ -22,7 +22,6 @@ F. Andre, A.-M. Kermarrec and N. Le Scouarnec, Quicker ADC, IEEE TPAMI 43, 2021 
 from __future__ import annotations
 
 import hashlib
-import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -35,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError, RerankError
+from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.match import gather_candidates
 from rerank.features.recipe import family
 from rerank.files.lists import checked_vectors, read_vectors
@@ -54,7 +53,6 @@ from rerank.vectors.vectors import LSI, unit_vectors
 EXACT = 50_000  # documents up to which all are compared
 SHARE = 8  # of the lists, one in so many is compared with a query
 BLOCK = 1 << 15
-_log = logging.getLogger("rerank")
 VectorsLike = str | Path | tuple[Any, ArrayLike]
 KIND = Kind(
     "rerank nearest documents",
@@ -113,7 +111,7 @@ def _made_index(documents: NDArray[np.float32]) -> Any:
         for first in range(0, n_docs, BLOCK):
             index.add(unit_vectors(documents[first : first + BLOCK]))
     index.nprobe = max(n_lists // SHARE, 1)
-    _log.info("nearest documents: index of %d vectors made in %.0f s.", n_docs, time.perf_counter() - started)
+    log.info("nearest documents: index of %d vectors made in %.0f s.", n_docs, time.perf_counter() - started)
     return index
 
 
@@ -126,7 +124,7 @@ def _near(index: Any, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=1)
 def _note(n_docs: int) -> None:
-    _log.info(
+    log.info(
         "nearest documents: all %d are compared; `pip install 'lucene-rerank[nearest]'` compares few of them.", n_docs
     )
 
