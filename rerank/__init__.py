@@ -3,8 +3,6 @@
 The public names; each loads when it is first used, so that `import rerank` costs next to nothing.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

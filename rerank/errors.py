@@ -1,7 +1,5 @@
 """The errors of the package. A message is one line: where, what was expected, what was found, and the remedy."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches

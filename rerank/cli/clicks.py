@@ -1,7 +1,5 @@
 """`rerank clicks`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

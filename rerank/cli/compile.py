@@ -4,8 +4,6 @@ Numba compiles a kernel at its first call, for the types of its arguments: a sma
 indexed, trained on and ranked. Kernels of other rankers than the default compile at their first use.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory

@@ -1,7 +1,5 @@
 """`rerank demo`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from shlex import quote
 

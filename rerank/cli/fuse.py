@@ -1,7 +1,5 @@
 """`rerank fuse`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

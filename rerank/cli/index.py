@@ -1,7 +1,5 @@
 """`rerank index`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

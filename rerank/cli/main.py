@@ -1,7 +1,5 @@
 """`rerank VERB`: imports the module of the verb, runs it, and turns errors into one line and an exit code."""
 
-from __future__ import annotations
-
 import io
 import logging
 import os

@@ -1,7 +1,5 @@
 """`rerank serve`."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import Any

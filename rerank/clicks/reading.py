@@ -14,8 +14,6 @@ unwrapped.
 https://docs.opensearch.org/docs/search-plugins/ubi/schemas
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import math

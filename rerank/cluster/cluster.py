@@ -1,7 +1,5 @@
 """A Dask cluster, and jobs of many tasks on its workers."""
 
-from __future__ import annotations
-
 import pickle
 import time
 from collections import deque

@@ -1,7 +1,5 @@
 """Connection to a Dask scheduler: an address, or `local:N`."""
 
-from __future__ import annotations
-
 import logging
 import re
 from asyncio import CancelledError

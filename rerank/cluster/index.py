@@ -3,8 +3,6 @@
 The process of a worker opens an index once, and does one task at a time with all of its threads.
 """
 
-from __future__ import annotations
-
 import asyncio
 import pickle
 import platform

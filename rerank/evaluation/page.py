@@ -4,8 +4,6 @@ A page is one file that loads and runs nothing. It is made as a tree of elements
 are inline SVG with a title and a description; colours come from the style of the page.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence

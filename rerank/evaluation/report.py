@@ -1,7 +1,5 @@
 """The page of a comparison: means, differences, the queries that gained and lost most, and the documents that moved."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

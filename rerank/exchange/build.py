@@ -5,8 +5,6 @@ same outcome as the test `<=` against the largest float32 that passes it. Trees 
 walked without recursion, so that no depth is too deep.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar

@@ -6,8 +6,6 @@ not match has no value of the feature, which some versions of the plug-ins read 
 those of this package; those of BM25 are rounded to float32 at each step, and within 2e-6 of the value.
 """
 
-from __future__ import annotations
-
 import json
 from abc import ABC
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

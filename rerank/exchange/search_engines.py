@@ -26,8 +26,6 @@ digits of float32. Linear models are a line of `feature:weight`, summed in float
 its constant.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -17,8 +17,6 @@ float32, made float64 inside, so that the leaf values are summed in float64; out
 `x <= threshold` (BRANCH_LEQ) is the true branch, which a missing value may track.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -10,8 +10,6 @@ take an object with `objective` and `splits`, Vespa's `xgboost("NAME.json")` the
 Vespa's rank features.
 """
 
-from __future__ import annotations
-
 import io
 import math
 import re

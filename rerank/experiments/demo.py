@@ -4,8 +4,6 @@ A document is a documented module, class or function. If a docstring has several
 topic and is left out of the document, which is the relevant one (known-item search).
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -5,8 +5,6 @@ queries, is its figure. Where a fold is held out, a smaller number of queries is
 evenly over the other folds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -2,8 +2,6 @@
 query's mean, in words, as a table, JSON and a page.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

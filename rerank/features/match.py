@@ -23,8 +23,6 @@ Salton & Buckley, Information Processing & Management 1988 (the weights).
 
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field

@@ -5,8 +5,6 @@ names, their number may differ: missing ones are 0), the same recipe and index, 
 none. The rows of a query are in one file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -7,8 +7,6 @@ record  what a line says; a function that makes it knows the line alone and rais
 A byte order mark is removed; text is UTF-8. Lines end in LF or CR LF; a CR alone is refused.
 """
 
-from __future__ import annotations
-
 import atexit
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Texts: features of those that no index holds, excerpts of stored ones, and the passages that fit a query best."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

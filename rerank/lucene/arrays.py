@@ -10,8 +10,6 @@ same, bit for bit, for any number of shards, segments and threads of the index b
 They are computed once for each Lucene commit.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

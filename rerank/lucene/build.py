@@ -5,8 +5,6 @@ Documents are checked and written as the JSON that Anserini's JsonCollection rea
 The list of Java's classes for the archive of `rerank.lucene.jvm`: those that a build and a search load.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import shutil

@@ -15,8 +15,6 @@ Sharded indexes: a folder with several Lucene indexes, the shards, which Lucene 
 its shards in each shard's commit. A folder of several indexes that were built one by one is a sharded index as well.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -10,8 +10,6 @@ Kernels that convert postings from term order to document order, by counting sor
 posting   one term in one document; `docs` has the document, `freqs` the number of occurrences
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """BM25 search in a Lucene index with the hits, scores and order of Anserini, many queries in one call of Java."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager

@@ -6,8 +6,6 @@ Measures that count pairs of documents in the right order. A pair is a retrieved
 not. A document that is not retrieved is below all retrieved ones, so that its pairs are in the wrong order.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import ClassVar
 

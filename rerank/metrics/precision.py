@@ -5,8 +5,6 @@ Measures of the set of retrieved documents, and counts of queries and documents;
 Shares of judged and unjudged documents in a ranking, and its labels as text.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar

@@ -3,8 +3,6 @@
 They are those of ranks i and j below i, above the diagonal of a block; the rest of it is 0.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import prange
 

@@ -1,7 +1,5 @@
 """What an objective is: the derivatives of a cost of scores, for each document; objectives by name."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property, partial

@@ -59,8 +59,6 @@ S. Bruch, An Alternative Cross Entropy Loss for Learning-to-Rank, WWW 2021 (arXi
 
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property

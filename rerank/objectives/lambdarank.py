@@ -24,8 +24,6 @@ C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82
 
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """Haystack: a retriever and a ranker for pipelines."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from inspect import signature
 from math import inf

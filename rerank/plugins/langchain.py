@@ -1,7 +1,5 @@
 """LangChain: a retriever, and a document compressor for `ContextualCompressionRetriever` or any chain."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

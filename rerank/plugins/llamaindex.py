@@ -1,7 +1,5 @@
 """LlamaIndex: a node postprocessor, for query engines and retrievers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from llama_index.core.bridge.pydantic import PrivateAttr

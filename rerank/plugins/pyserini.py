@@ -5,8 +5,6 @@ Java itself, it asks for the module jdk.incubator.vector, which Lucene does not 
 have. To search an index folder, the extra `lucene` is enough.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The `rerankers` library: a ranker with its interface."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rerankers.documents import Document

@@ -1,7 +1,5 @@
 """An index and a model, opened once: shared by the plugins of frameworks that pass texts or ask for them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

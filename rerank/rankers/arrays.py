@@ -4,8 +4,6 @@ Columns of a data frame (pandas, polars, pyarrow) are features by name. No frame
 by its attributes. A missing value (None, NaN, NA) of X is NaN, and so is a masked one; a sparse X is made dense.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any

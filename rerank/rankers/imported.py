@@ -1,7 +1,5 @@
 """Rankers that `fit` does not train: the unsupervised sum, and models of other systems, whose scores are theirs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace

@@ -12,8 +12,6 @@ but parts two of them if the measure is lower there; crossings closer than CLOSE
 `share_values` in `tests/oracles/combinations.py` is the slow form, in fractions.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Numba decorators of this package, and a log line when kernels compile: the first use on a machine takes seconds."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar

@@ -6,8 +6,6 @@ that of `tempfile`, which the environment variable TMPDIR sets.
 Read-only views of arrays.
 """
 
-from __future__ import annotations
-
 import errno
 import mmap
 import os

@@ -33,8 +33,6 @@ Products of dense arrays whose sums have one order: the same bits on every proce
 NumPy's `@`, `dot` and `linalg` call BLAS, which chooses the order of its sums, and fused operations, by the processor.
 """
 
-from __future__ import annotations
-
 import operator
 from collections.abc import Callable
 from typing import Any

@@ -7,8 +7,6 @@ which the system releases when the process ends in any way. A part file without 
 next process that writes the same target removes it with its folders.
 """
 
-from __future__ import annotations
-
 import errno
 import gzip
 import io

@@ -1,7 +1,5 @@
 """Progress of long loops, which the command line turns on: bars on a terminal, elsewhere lines of the log."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized

@@ -3,8 +3,6 @@
 Functions of the user's that a call or a command names, `module:function`: encoders, judges.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from importlib import import_module

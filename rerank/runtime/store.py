@@ -10,8 +10,6 @@ each state of the file: a note has the size and times of a verified file.
 The cache folder has what can be made again: forward arrays of read-only indexes, notes of verified files.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Number of threads of kernels, thread pools for NumPy code, and the memory that this process has and may have."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator

@@ -6,8 +6,6 @@ milliseconds for as many: the clients send their next requests when they have th
 these would be computed alone.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import hmac

@@ -4,8 +4,6 @@ A thread of its own appends to the files: a request never waits for a disk or fo
 append leaves a line without its end, which is cut off before the next append.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import hmac

@@ -3,8 +3,6 @@
 Errors as the service answers them: one JSON shape with a place, what was expected, what was found, the remedy.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field

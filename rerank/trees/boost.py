@@ -24,8 +24,6 @@ B. Ibragimov, G. Gusev, Minimal Variance Sampling in Stochastic Gradient Boostin
 
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import frexp, ldexp

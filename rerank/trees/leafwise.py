@@ -9,8 +9,6 @@ Sums of integers do not depend on their order, so the histograms are the same fo
 compares them.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import prange
 

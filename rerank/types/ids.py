@@ -9,8 +9,6 @@ that order of documents already, so that a stable sort decides ties alike (`quer
 file, sort by merging or keep the earlier row). Texts without ids are known by their position (`position_order`).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any

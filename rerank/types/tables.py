@@ -17,8 +17,6 @@ An id is text. Whole numbers are converted to their decimal text (301 is '301'),
 were lost when a file was read as numbers: read ids with `dtype=str`. Ids of any other type are refused.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from abc import abstractmethod

@@ -26,8 +26,6 @@ weights     (n_slots, LANES) weight of each slot in the three RM3 queries, the R
 
 """
 
-from __future__ import annotations
-
 from math import inf
 
 import numpy as np

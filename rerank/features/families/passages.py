@@ -22,8 +22,6 @@ the query's terms, times the passages that hold one.
 
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -27,8 +27,6 @@ A document takes time n * (14 + k) + k^2 for n occurrences of k query terms: eac
 
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf
 

@@ -33,8 +33,6 @@ Kurland & Carmel, ICTIR 2009 (NQC); He & Ounis, SPIRE 2004; Zhao, Scholer & Tseg
 
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
