@@ -49,7 +49,7 @@ def command(
     model that was trained on these scores refuses those of other parameters.
 
     --candidates names sources and their depths, e.g. bm25:1000,rm3:1000,lsi:200. The sources are bm25, with optional
-    parameters (bm25-k1=1.2-b=0.75:1000); rm3 and rocchio, which expand the query with terms of BM25's top documents;
+    parameters (bm25-k1=1.2-b=0.75:1000); rm3, which expands the query with terms of BM25's top documents;
     lsi and encoder, which need `rerank vectors`; history, the documents judged relevant to similar queries, which needs
     `rerank history`; and run:FILE. If several are given, the documents of the first source come first, with their
     scores. Documents found only by the others follow with lower scores, ordered by reciprocal rank fusion.

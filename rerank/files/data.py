@@ -126,12 +126,19 @@ class Header:
         return self.feature_names
 
 
-def _header_lines(data: RankingData) -> Iterator[str]:
-    """Yield the comment lines for the data that rows cannot hold."""
-    yield " ".join(["# features:", *data.feature_names]) + "\n"
+def _header(data: RankingData) -> str:
+    """Return the comment lines for what rows cannot hold; refuse what text cannot hold."""
+    check_ids("data: ", (), [*data, *data.doc_ids.tolist(), *data.feature_names])
+    with_mark = next((name for name in data if "#" in name), None)  # what follows would be a comment
+    if with_mark is not None:
+        raise InvalidInputError(f"data: expected query ids without #, got {with_mark!r}. Rename it.")
+    for what, numbers in (("labels", data.labels), ("base scores", data.base_scores)):
+        if numbers is not None and not np.isfinite(numbers).all():
+            raise InvalidInputError(f"data: expected finite {what}, got NaN or infinity. Correct them.")
+    names = " ".join(["# features:", *data.feature_names])
     about = ({"labels": False} if data.labels is None else {}) | stored_members(data)
-    if about:
-        yield f"# rerank: {json.dumps({'version': VERSION, **about}, ensure_ascii=False)}\n"
+    stored = json.dumps({"version": VERSION, **about}, ensure_ascii=False)
+    return f"{names}\n# rerank: {stored}\n" if about else f"{names}\n"
 
 
 def _rows(path: Path, first: int, chunk: bytes, header: Header, in_header: bool) -> list[Row]:
@@ -287,10 +294,9 @@ def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray
 
     Shapes: blocks float32 (n_rows_of_block, n_features).
     """
-    _check_writable(data)
-    header = list(_header_lines(data))
+    header = _header(data)
     with whole_file(path) as handle:
-        handle.writelines(header)
+        handle.write(header)
         first = 0
         for block in [data.X] if blocks is None else blocks:
             handle.writelines(_block_lines(data, first, block))
@@ -299,8 +305,7 @@ def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray
 
 def svmlight_text(data: RankingData) -> tuple[bytes, bytes]:
     """Return the header and the rows of data as LETOR / SVMlight text."""
-    _check_writable(data)
-    return "".join(_header_lines(data)).encode(), "".join(_block_lines(data, 0, data.X)).encode()
+    return _header(data).encode(), "".join(_block_lines(data, 0, data.X)).encode()
 
 
 def _block_lines(data: RankingData, first: int, X: NDArray[np.float32]) -> Iterator[str]:
@@ -379,16 +384,6 @@ def _size(content: str) -> int:
     if size is None:
         raise LineFault(f"expected the number of rows of a query, got {shown(content)}. Write one size a line.")
     return size
-
-
-def _check_writable(data: RankingData) -> None:
-    check_ids("data: ", (), [*data, *data.doc_ids.tolist(), *data.feature_names])
-    with_mark = next((name for name in data if "#" in name), None)  # what follows would be a comment
-    if with_mark is not None:
-        raise InvalidInputError(f"data: expected query ids without #, got {with_mark!r}. Rename it.")
-    for what, numbers in (("labels", data.labels), ("base scores", data.base_scores)):
-        if numbers is not None and not np.isfinite(numbers).all():
-            raise InvalidInputError(f"data: expected finite {what}, got NaN or infinity. Correct them.")
 
 
 def _row_lines(data: RankingData, query: int, rows: slice, X: NDArray[np.float32]) -> Iterator[str]:

@@ -340,7 +340,7 @@ class BoundIndex(InOrder):
         k : int
             Number of documents per topic, from each source whose depth is not given.
         candidates : Candidates or str
-            The sources: "bm25"; "rm3" (BM25 of the query expanded by BM25's first 10 documents), "rocchio", "lsi"
+            The sources: "bm25"; "rm3" (BM25 of the query expanded by BM25's first 10 documents), "lsi"
             (latent semantic indexing), "history" (documents judged relevant to similar queries), "encoder", or several
             with their depths: `bm25:1000,rm3:1000,lsi:200`. Another system's run is `run:NAME:500` for a run of the
             index, or `run:FILE:500`; all of it without a number. k1 and b may follow a name: `bm25-k1=1.2-b=0.75:1000`.

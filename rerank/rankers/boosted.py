@@ -123,6 +123,7 @@ class ForestRanker(Ranker):
 
     weights_at: ClassVar[str] = "forest_.leaf_value"
     forest_: Forest
+    constant_: float = 0.0  # added to the values of the trees
 
     @property
     def feature_importances_(self) -> Floats:
@@ -139,6 +140,19 @@ class ForestRanker(Ranker):
     def _check_learned(self) -> None:
         with at("forest"):
             self.forest_.check_features(self.n_features_in_)
+
+    def _check_codes(self, X: NDArray[np.float32]) -> None:
+        names = getattr(self, "feature_names_", None)  # a member of an ensemble has none
+        check_codes(X, self.forest_.categories, names or numbered_names(X.shape[1]))
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        self._check_codes(X)
+        return self.constant_ + score_rows(self.forest_, X)
+
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        self._check_codes(X)
+        add_contributions(self.forest_, X, out, n_threads)
+        out[:, -1] += self.constant_
 
 
 @dataclass(eq=False, repr=False)
@@ -485,19 +499,6 @@ class BoostedTrees(ForestRanker):
     def _seed(self) -> int:
         """Return random_state, a new one where it is None."""
         return int(np.random.default_rng().integers(1 << 63)) if self.random_state is None else self.random_state
-
-    def _check_codes(self, X: NDArray[np.float32]) -> None:
-        names = getattr(self, "feature_names_", None)  # a member of an ensemble has none
-        check_codes(X, self.forest_.categories, names or numbered_names(X.shape[1]))
-
-    def _scores(self, X: NDArray[np.float32]) -> Floats:
-        self._check_codes(X)
-        return self.constant_ + score_rows(self.forest_, X)
-
-    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        self._check_codes(X)
-        add_contributions(self.forest_, X, out, n_threads)
-        out[:, -1] += self.constant_
 
     @property
     def nothing_learned(self) -> str:  # type: ignore[override]

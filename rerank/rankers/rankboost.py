@@ -26,7 +26,7 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_dot, array_log, array_log1p
 from rerank.trees.bins import MOST_CODES, WIDTH, Columns, learn_bins
 from rerank.trees.forest import Forest, Tree
-from rerank.trees.score import add_contributions, score_rows
+from rerank.trees.score import score_rows
 from rerank.types import Floats
 
 ALPHAS = ("binary", "bisection", "bound")
@@ -155,12 +155,6 @@ class RankBoost(ForestRanker):
         else:
             alpha = np.copysign(LARGEST_ALPHA, agreement)
         return float(np.clip(alpha, -LARGEST_ALPHA, LARGEST_ALPHA))
-
-    def _scores(self, X: NDArray[np.float32]) -> Floats:
-        return score_rows(self.forest_, X)
-
-    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        add_contributions(self.forest_, X, out, n_threads)
 
 
 @dataclass(frozen=True)

@@ -70,8 +70,15 @@ class Shown:
     def __repr__(self) -> str:
         """Return the counts and the first rows as text."""
         header, rows, n_rows = self.first_rows(FIRST_ROWS)
-        lines = [self.summary(), *_text_lines(*_shortened(header, rows))]
-        return "\n".join(lines + (["..."] if n_rows > len(rows) else []))
+        others = ["..."] if len(header) > FIRST_COLUMNS else []
+        cells = [[*map(_cell, row[:FIRST_COLUMNS]), *others] for row in (header, *rows)]
+        aligned = []
+        for column, texts in enumerate(zip(*cells, strict=True)):
+            is_number = bool(rows) and all(isinstance(row[column], int | float) for row in rows)
+            width = max(map(len, texts))
+            aligned.append([text.rjust(width) if is_number else text.ljust(width) for text in texts])
+        lines = ["  ".join(line).rstrip() for line in zip(*aligned, strict=True)]
+        return "\n".join([self.summary(), *lines, *(["..."] if n_rows > len(rows) else [])])
 
 
 def text_table(rows: Sequence[Sequence[Any]], header: Sequence[str], n_left: int = 1, form: str = "simple") -> str:
@@ -85,28 +92,6 @@ def text_table(rows: Sequence[Sequence[Any]], header: Sequence[str], n_left: int
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Return `1 query` or `2 queries`."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
-
-
-def _shortened(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> tuple[list[str], list[list[Any]]]:
-    """Return the first columns of a table; `...` replaces the others."""
-    if len(header) <= FIRST_COLUMNS:
-        return list(header), [list(row) for row in rows]
-    return [*header[:FIRST_COLUMNS], "..."], [[*row[:FIRST_COLUMNS], "..."] for row in rows]
-
-
-def _text_lines(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    cells = [[_cell(value) for value in row] for row in (header, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    numeric = [
-        bool(rows) and all(isinstance(row[column], int | float) for row in rows) for column in range(len(header))
-    ]
-    return [
-        "  ".join(
-            cell.rjust(width) if is_number else cell.ljust(width)
-            for cell, width, is_number in zip(line, widths, numeric, strict=True)
-        ).rstrip()
-        for line in cells
-    ]
 
 
 def _cell(value: Any) -> str:

@@ -70,7 +70,7 @@ RANKERS: dict[str, dict[str, object]] = {
     "auto": {"members": MEMBERS},
 }
 EXPORTS = ("lightgbm", "xgboost", "ranklib", "solr", "elasticsearch", "vespa", "xgboost-dump")
-CANDIDATES = ("bm25:200", "rm3:200", "rocchio:200", "lsi:100")
+CANDIDATES = ("bm25:200", "rm3:200", "lsi:100")
 
 
 def main() -> int:

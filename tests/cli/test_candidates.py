@@ -31,7 +31,7 @@ def test_help_names_every_source(command: Command) -> None:
     assert set(known_sources()) <= set(re.findall(r"\w+", command("retrieve -h").out))
 
 
-@pytest.mark.parametrize("source", ["rm3", "rocchio", "lsi"])
+@pytest.mark.parametrize("source", ["rm3", "lsi"])
 def test_sources_write_runs(command: Command, tmp_path: Path, index: str, source: str) -> None:
     out = f"{tmp_path}/out.run"
     assert command("retrieve", index, "topics.tsv", "-o", out, "-k", "7", "--candidates", source).code == 0

@@ -22,7 +22,7 @@ from tests.lucene import anserini
 from tests.tiny import Tiny, tiny
 
 SHARDS = (1, 2, 3, 7)
-UNION = "bm25:20,rm3:20,rocchio:10,lsi:10,history:10,encoder:10"
+UNION = "bm25:20,rm3:20,lsi:10,history:10,encoder:10"
 
 
 @pytest.fixture(autouse=True)

@@ -1,24 +1,22 @@
-"""BM25, and feedback: BM25 of the query expanded by its first documents (RM3), or moved towards them (Rocchio).
-
-BM25 of weighted queries, which are expanded by the terms of their first documents: relevance models and Rocchio.
+"""BM25, and RM3: BM25 of the query expanded by the terms of its first documents.
 
 Definitions are those of the feedback family of features: documents are weighted by rank, 1 / log2(rank + 1), and terms
 that more than a tenth of the documents hold are left out of the feedback model.
 
 References
 ----------
-Lavrenko & Croft, SIGIR 2001; Abdul-Jaleel et al., TREC 2004 (RM3); Rocchio 1971.
+Lavrenko & Croft, SIGIR 2001; Abdul-Jaleel et al., TREC 2004 (RM3).
 
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.families.feedback import MAX_DOC_SHARE
-from rerank.features.match import cached_by_field, field_idf, lucene_lengths, postings, term_numbers, vector_norms
+from rerank.features.match import cached_by_field, field_idf, lucene_lengths, postings, term_numbers
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order
@@ -31,9 +29,6 @@ WeightedTerms = tuple[Ints, Floats]  # term numbers and weights
 DOCUMENTS = 10  # that a query is expanded by
 RM3_TERMS = 20
 SHARE = 0.5
-ROCCHIO_TERMS = 30
-ALPHA = 1.0
-BETA = 0.75
 
 
 @cached_by_field
@@ -82,33 +77,25 @@ def _add_scores(term_ptr, docs, freqs, terms, weights, saturation, out):  # type
             out[docs[posting]] += weights[index] * tf / (tf + saturation[docs[posting]])
 
 
-def expanded_hits(
-    inputs: SearchInputs, expand: Callable[[FieldArrays, WeightedTerms, Ints], WeightedTerms], k: int
-) -> Iterator[Hits]:
-    """Yield the k best documents of each query, expanded by the first documents of BM25."""
-    field = inputs.forward.fields[inputs.field]
-    first = inputs.bm25_run(DOCUMENTS)
-    numbers = inputs.forward.doc_numbers(first.doc_ids)
-    queries = [
-        expand(field, terms, numbers[first.rows(query_id)] if query_id in first else numbers[:0])
-        for query_id, terms in zip(inputs.query_ids, _known_terms(inputs), strict=True)
-    ]
-    for docs, scores in weighted_bm25(field, queries, inputs.k1, inputs.b):
-        yield best_hits(docs, np.round(scores, 6), inputs.forward.doc_ids, k)
+def _expanded(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedTerms:
+    """Return (1 - s) * q / |q|_1 + s * p / |p|_1, with p the best terms of the relevance model of some documents.
 
-
-def best_terms(field: FieldArrays, model: WeightedTerms, size: int) -> WeightedTerms:
-    """Return the terms of the greatest weight that at most a tenth of the documents hold, ties by term number."""
-    terms, weights = model
-    rare = np.flatnonzero((field.doc_freq[terms] <= max(MAX_DOC_SHARE * field.n_docs_with, 1.0)) & (weights > 0.0))
-    best = rare[np.argsort(-weights[rare], kind="stable")[:size]]
-    return terms[best], weights[best]
-
-
-def mixed(left: WeightedTerms, right: WeightedTerms) -> WeightedTerms:
-    """Return the sum of two weighted queries."""
-    terms, index = np.unique(np.concatenate([left[0], right[0]]), return_inverse=True)
-    return terms, _sums(index, np.concatenate([left[1], right[1]]), len(terms))
+    That is p(t) = sum over documents of w * tf / len of each term; w = 1 / log2(rank + 1), of sum 1. The best terms are
+    those of the greatest weight that at most a tenth of the documents hold, ties by term number.
+    """
+    terms, freqs = query
+    docs = docs[field.lengths[docs] > 0]
+    weights = 1.0 / array_log2(np.arange(len(docs)) + 2.0)
+    weights = weights / max(weights.sum(), 1e-300) / np.maximum(field.lengths[docs], 1)
+    model_terms, model = _term_sums(field, docs, weights)
+    most = max(MAX_DOC_SHARE * field.n_docs_with, 1.0)
+    rare = np.flatnonzero((field.doc_freq[model_terms] <= most) & (model > 0.0))
+    best = rare[np.argsort(-model[rare], kind="stable")[:RM3_TERMS]]
+    if not len(best):
+        return terms, freqs / max(freqs.sum(), 1.0)
+    both = np.concatenate([(1.0 - SHARE) * freqs / freqs.sum(), SHARE * model[best] / model[best].sum()])
+    distinct, index = np.unique(np.concatenate([terms, model_terms[best]]), return_inverse=True)
+    return distinct, _sums(index, both, len(distinct))
 
 
 def _term_sums(field: FieldArrays, docs: Ints, weights: Floats) -> WeightedTerms:
@@ -146,55 +133,20 @@ class Bm25(Source):
 
 @register("rm3")
 class Rm3(Source):
-    """Expansion by the 20 best terms of the first 10 documents, which have half of the weight."""
+    """Expansion by the 20 best terms of BM25's first 10 documents, which have half of the weight."""
 
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         name = f"rm3-docs={DOCUMENTS}-terms={RM3_TERMS}-share={SHARE}"
-        return run_of(inputs.query_ids, inputs.forward.doc_ids, expanded_hits(inputs, _rm3, k), name)
+        return run_of(inputs.query_ids, inputs.forward.doc_ids, self._hits(inputs, k), name)
 
-
-@register("rocchio")
-class Rocchio(Source):
-    """The query plus 0.75 of the centroid of the first 10 documents, cut to its 30 best terms."""
-
-    def search(self, inputs: SearchInputs, k: int) -> Run:
-        """Return the k best documents of each query."""
-        name = f"rocchio-docs={DOCUMENTS}-terms={ROCCHIO_TERMS}-alpha={ALPHA}-beta={BETA}"
-        return run_of(inputs.query_ids, inputs.forward.doc_ids, expanded_hits(inputs, _rocchio, k), name)
-
-
-def _rm3(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedTerms:
-    """Return (1 - s) * q / |q|_1 + s * p / |p|_1, with p the best terms of the relevance model.
-
-    That is p(t) = sum over documents of w * tf / len of each term; w = 1 / log2(rank + 1), of sum 1.
-    """
-    terms, freqs = query
-    docs = docs[field.lengths[docs] > 0]
-    weights = 1.0 / array_log2(np.arange(len(docs)) + 2.0)
-    weights = weights / max(weights.sum(), 1e-300) / np.maximum(field.lengths[docs], 1)
-    model_terms, model = best_terms(field, _term_sums(field, docs, weights), RM3_TERMS)
-    if not len(model):
-        return terms, freqs / max(freqs.sum(), 1.0)
-    return mixed((terms, (1.0 - SHARE) * freqs / freqs.sum()), (model_terms, SHARE * model / model.sum()))
-
-
-def _rocchio(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedTerms:
-    """Return alpha * q / |q| + beta * c / |c|, with c the best terms of the centroid.
-
-    That is the mean of the documents' vectors of tf * idf, each of norm 1.
-    """
-    terms, freqs = query
-    norms = vector_norms(field)[docs]
-    held = np.flatnonzero(norms > 0.0)
-    sum_terms, sums = _term_sums(field, docs[held], 1.0 / norms[held] / max(len(held), 1))
-    moved_terms, moved = best_terms(field, (sum_terms, sums * field_idf(field)[sum_terms]), ROCCHIO_TERMS)
-    of_query = ALPHA * freqs / max(_norm(freqs), 1.0)
-    if not len(moved):
-        return terms, of_query
-    return mixed((terms, of_query), (moved_terms, BETA * moved / _norm(moved)))
-
-
-def _norm(weights: Floats) -> float:
-    """Return the norm of the weights of terms (n,)."""
-    return float(np.sqrt(np.sum(weights * weights)))
+    def _hits(self, inputs: SearchInputs, k: int) -> Iterator[Hits]:
+        field = inputs.forward.fields[inputs.field]
+        first = inputs.bm25_run(DOCUMENTS)
+        numbers = inputs.forward.doc_numbers(first.doc_ids)
+        queries = [
+            _expanded(field, terms, numbers[first.rows(query_id)] if query_id in first else numbers[:0])
+            for query_id, terms in zip(inputs.query_ids, _known_terms(inputs), strict=True)
+        ]
+        for docs, scores in weighted_bm25(field, queries, inputs.k1, inputs.b):
+            yield best_hits(docs, np.round(scores, 6), inputs.forward.doc_ids, k)
