@@ -37,6 +37,7 @@ def neighbours(values: Any, towards: float) -> Floats32:
 
 
 MOST_FEATURES = 1_000_000
+MOST_IN_TREE = 2**29  # whole counts of a tree: readers have int32
 Made = TypeVar("Made")
 Sets = Mapping[int, Ints]  # nodes and their categories
 
@@ -356,7 +357,7 @@ def known_counts(forest: Forest, format: str) -> Floats:
 def whole_counts(forest: Forest, format: str) -> Floats:
     """Return `known_counts` as whole numbers from 1, (n_leaves,): hessians in units of which a tree has up to 2^29."""
     counts = known_counts(forest, format)
-    unit = 2.0 ** np.floor(np.log2(np.add.reduceat(counts, forest.leaf_ptr[:-1]) / 2**29))  # readers have int32
+    unit = 2.0 ** np.floor(np.log2(np.add.reduceat(counts, forest.leaf_ptr[:-1]) / MOST_IN_TREE))
     if (counts == np.floor(counts)).all():
         unit = np.maximum(unit, 1.0)
     return np.maximum(np.rint(counts / np.repeat(unit, np.diff(forest.leaf_ptr))), 1.0)

@@ -78,6 +78,7 @@ from rerank.types.retriever import CONTENTS
 
 REMEDY = "Learn it with `rerank fuse --learn QRELS --norm minmax`."
 WANTED = "a linear model with weights of at least 0 of min-max normalised scores of runs"
+WINDOW = 100  # documents of each retriever: as many as `learn_fusion` learns from; the engine has 10 by default
 
 
 @register("elasticsearch")
@@ -191,7 +192,7 @@ class ElasticsearchRetriever(_Pipeline):
             for number, weight in enumerate(_weights(self.name, model), 1)
         ]
         # as many documents of each retriever as `learn_fusion` learns from; the engine's default is 10
-        return indented_json({"retriever": {"linear": {"retrievers": retrievers, "rank_window_size": 100}}})
+        return indented_json({"retriever": {"linear": {"retrievers": retrievers, "rank_window_size": WINDOW}}})
 
 
 def _weights(name: str, model: LinearModel) -> list[float]:
@@ -212,6 +213,9 @@ def _weights(name: str, model: LinearModel) -> list[float]:
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 LINEAR = "org.apache.solr.ltr.model.LinearModel"
 SLACK = np.float32(1e-6)
+TRIES = 64  # neighbours of threshold - 1e-6 on each side
+DEEPEST_SOLR = 400
+DEEPEST_RANKLIB = 900  # splits: RankLib reads them by recursion
 _SIDES = ("left", "right")
 
 
@@ -277,7 +281,7 @@ def without_slack(thresholds: Floats32, features: NDArray[np.int32], names: tupl
     with np.errstate(over="ignore"):
         adjusted = (thresholds.astype(np.float64) - float(SLACK)).astype(np.float32)
         below = above = adjusted
-        for _ in range(64):  # neighbours on each side
+        for _ in range(TRIES):
             below = neighbours(below, -np.inf)
             above = neighbours(above, np.inf)
             for candidate in (below, above):
@@ -313,7 +317,7 @@ def _solr_roots(forest: Forest, names: tuple[str, ...], limits: Floats32) -> lis
             "right": right,
         }
 
-    return nested(forest, leaf, node, 400, "solr")
+    return nested(forest, leaf, node, DEEPEST_SOLR, "solr")
 
 
 def _solr_node(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Node:
@@ -454,7 +458,7 @@ def _ensemble_lines(model: TreeModel) -> list[str]:
             lines += [f'<split pos="{side}">', *child, "</split>"]
         return lines
 
-    trees = [["<split>", *lines, "</split>"] for lines in nested(forest, leaf, node, 900, "ranklib")]
+    trees = [["<split>", *lines, "</split>"] for lines in nested(forest, leaf, node, DEEPEST_RANKLIB, "ranklib")]
     if model.constant:
         trees.append(["<split>", f" <output> {decimal(float(single(model.constant)))} </output>", "</split>"])
     lines = ["<ensemble>"]

@@ -369,7 +369,7 @@ def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
         }
 
     # a split is two brackets, of which readers of JSON allow from 500 to 1,000
-    trees = nested(forest, leaf, node, 200, format)
+    trees = nested(forest, leaf, node, DEEPEST, format)
     if model.constant:
         trees.insert(0, {"nodeid": 0, "leaf": float(single(model.constant))})
     return trees
@@ -441,6 +441,8 @@ class Vespa(Format):
 
 _NUMBERS = {"i": ">i1", "U": ">u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
 _CONSTANTS = {"Z": None, "T": True, "F": False}
+DEEPEST_UBJSON = 64
+DEEPEST = 200  # splits: each is two brackets, and readers of JSON allow from 500 to 1,000
 
 
 def parse_ubjson(content: bytes) -> Any:
@@ -460,7 +462,7 @@ def _value(file: io.BytesIO, marker: str, depth: int) -> Any:
         return _numbers(file, marker, 1)[0]
     if marker == "S":
         return _name(file, depth)
-    if marker not in "[{" or depth >= 64:
+    if marker not in "[{" or depth >= DEEPEST_UBJSON:
         raise FormatFault("a UBJSON value", f"the marker {marker!r} at byte {file.tell()}")
     kind = _marker(file) if _next_is(file, b"$") else ""
     count = int(_value(file, _marker(file), depth + 1)) if _next_is(file, b"#") else None

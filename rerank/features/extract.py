@@ -54,6 +54,9 @@ _REMEDIES = {
     "without it.",
 }
 _COLUMNS = 32  # normalised at a time; the kernel computes all three forms of each
+_FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
+_PARTS_A_THREAD = 4
+_LEAST_PART = 1 << 12  # rows: with fewer, calls of kernels take longer than the work
 _BATCH_ROWS = 1 << 16
 # Rows of a part, for which the families of a field are computed one after the other: with more, postings and matches
 # leave the processor's cache from family to family.
@@ -205,9 +208,9 @@ class _Extraction:
         if sum(len(planned.chosen) for planned in self.plan.groups) < out.shape[1]:  # others may be NaN
             out.fill(np.nan)
         # For few rows, starting a thread takes longer than it saves.
-        with kernel_threads(self.threads, FEW_ROWS if n_rows >= 1 << 8 else n_rows) as n_threads:
+        with kernel_threads(self.threads, FEW_ROWS if n_rows >= _FEW_PAIRS else n_rows) as n_threads:
             log.debug("features of %d rows on %d threads", n_rows, n_threads)
-            size = min(max(n_rows // (4 * n_threads), 1 << 12), _MOST_PART)  # of fewer rows, calls cost more than work
+            size = min(max(n_rows // (_PARTS_A_THREAD * n_threads), _LEAST_PART), _MOST_PART)
             parts = [
                 (self._candidates(first + start, first + end), out[slice(*(query_ptr[[start, end]] - query_ptr[0]))])
                 for start, end in query_blocks(work_ptr, size)

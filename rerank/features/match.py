@@ -50,6 +50,7 @@ _EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below
 _SCALE = 10_000.0  # Anserini rounds the scores of its hits to four decimals
 NEAR = 0.8  # least cosine of near-duplicate queries
 _BLOCK = 512  # queries that are compared with all others at once
+PREFETCHED = 256  # postings of a document
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,7 +368,7 @@ def _fill_matches(queries, postings, slot_of, tf_ptr, tf, first_tokens):  # type
                 prefetch(doc_ptr, docs[row + 4])
             if row + 2 < last:
                 start = doc_ptr[docs[row + 2]]
-                for posting in range(start, min(doc_ptr[docs[row + 2] + 1], start + 256), LINE):
+                for posting in range(start, min(doc_ptr[docs[row + 2] + 1], start + PREFETCHED), LINE):
                     prefetch(doc_terms, posting)
                     prefetch(freqs, posting)
             n_tokens = 0

@@ -61,6 +61,7 @@ SCORER = "scorer"
 PASSAGES = "passages"
 _MOST_CHARACTERS = 1000  # of the name of an encoder
 MOST_POSTINGS = 1 << 23  # up to which the nearest documents of each document are found without being asked for
+FEWEST_WORDS = 20  # of queries whose language is judged
 
 
 @dataclass(frozen=True, eq=False)
@@ -470,7 +471,7 @@ class BoundIndex(InOrder):
         inputs = self._extraction(run, topics, qrels, recipe)
         words = {term for terms in inputs["query_terms"].values() for term in terms}
         n_known = np.count_nonzero(find_terms(self.forward, [word.encode() for word in words]) >= 0)
-        if len(words) >= 20 and n_known < len(words) / 2:  # e.g. since the queries' language is another
+        if len(words) >= FEWEST_WORDS and n_known < len(words) / 2:  # e.g. since the queries' language is another
             log.warning(
                 "topics: the index has %d of their %d words. Are they in the language of the documents and its "
                 "analyser?",

@@ -45,6 +45,7 @@ from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys
 
 _BLOCK = 1 << 16  # ids converted at a time
+MOST_OF_MEMORY = 0.5  # larger arrays do not stay in memory as a whole
 _COUNT = Whole(0, 2**62)
 _HEADER = Record(
     {
@@ -177,7 +178,7 @@ def read_arrays(folder: Path, again: bool = False) -> ForwardIndex:
     path = folder / ARRAYS
     values, arrays = store.read(path, KIND, () if again else (folder / ARRAYS_NOTE, note_path(folder)))
     forward = _forward(values, arrays)
-    if os.path.getsize(path) > 0.5 * memory_limit():
+    if os.path.getsize(path) > MOST_OF_MEMORY * memory_limit():
         # Larger arrays do not stay in memory as a whole: the pages around those that are read would fill it, and drive
         # out pages that are needed again.
         for field in forward.fields.values():

@@ -35,6 +35,7 @@ ID_EXPECTED = (
 )
 _RESERVED_BY_ANSERINI = ("raw", "entity")
 MOST_FIELDS = 1000  # each takes a pass over the index, and files of its own
+DOCUMENTS_A_FILE = 1000
 
 
 class CorpusFiles:
@@ -60,7 +61,7 @@ class CorpusFiles:
         shard = shard_of(doc_id, len(self._folders)) if len(self._folders) > 1 else 0
         self._parts[shard].append(text)
         self.counts[shard] += 1
-        if len(self._parts[shard]) == 1000:
+        if len(self._parts[shard]) == DOCUMENTS_A_FILE:
             self._write(shard)
 
     def close(self) -> None:

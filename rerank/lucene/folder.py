@@ -36,6 +36,7 @@ _SEGMENT_FILE = re.compile(r"(_[0-9a-z]+)(_[^.]*)?\.[0-9a-z]+")
 _HEADER = bytes.fromhex("3fd76c17")  # org.apache.lucene.codecs.CodecUtil.CODEC_MAGIC
 _CHECKSUM = 8  # bytes at the end of a file
 _BLOCK = 1 << 22
+_LONGEST_MESSAGE = 500  # characters of a message of Lucene
 _MOST_SECONDS = 1.0  # after which the log says how long it took
 SUBFOLDER, RESOURCES = "rerank", "rerank-resources"  # of the forward arrays; of vectors and history
 ARRAYS = "forward.npz"
@@ -54,7 +55,7 @@ def commit_file(folder: Path) -> Path | None:
 
 def damaged_lucene(folder: Path | str, damage: str) -> IndexFolderError:
     """Return the error for a damaged Lucene index."""
-    printable = "".join(letter if letter.isprintable() else "?" for letter in damage[:500])
+    printable = "".join(letter if letter.isprintable() else "?" for letter in damage[:_LONGEST_MESSAGE])
     return IndexFolderError(
         f"{folder}: expected a whole Lucene index, got a damaged one ({printable}). Build the index anew."
     )

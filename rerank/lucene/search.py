@@ -21,6 +21,10 @@ from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import Retriever
 
 _BATCH = 2048
+_FEW_TEXTS = 16
+_FEW_CHARACTERS = 1 << 16  # of texts whose words Java places in a moment
+_FEW_QUERIES = 64  # whose terms come with their hits, since features are likely to ask for them
+_FEW_IDS = 2000
 MOST_K1 = 1e9  # with a larger one, Lucene's float32 scores are 0
 _MOST_IDS = 1 << 20  # of all documents that are kept in memory
 
@@ -127,7 +131,7 @@ class Searcher(AbstractContextManager["Searcher"]):
         if all(text in known for text in texts):
             return [list(known[text]) for text in texts]
         terms: list[list[str]] = ask_json(
-            "analyze", at_once=len(texts) <= 16, texts=list(texts), language=self.language
+            "analyze", at_once=len(texts) <= _FEW_TEXTS, texts=list(texts), language=self.language
         )
         return terms
 
@@ -136,7 +140,7 @@ class Searcher(AbstractContextManager["Searcher"]):
 
         0 and 0 where the text has no token there.
         """
-        few = sum(map(len, texts)) <= 1 << 16  # whose words Java places in a moment
+        few = sum(map(len, texts)) <= _FEW_CHARACTERS
         places: list[list[int]] = ask_json(
             "offsets", at_once=few, texts=list(texts), first=list(first), last=list(last), language=self.language
         )
@@ -157,7 +161,7 @@ class Searcher(AbstractContextManager["Searcher"]):
 
     def _search(self, queries: list[str], parameters: dict[str, Any]) -> tuple[NDArray[Any], ...]:
         """Return the number of hits of each query, and their document numbers and scores, from one call of Java."""
-        few = len(queries) <= 64  # whose terms come with their hits, since features are likely to ask for them
+        few = len(queries) <= _FEW_QUERIES
         answer = ask(
             "search", at_once=len(queries) == 1, **parameters, language=self.language, queries=queries, terms=few
         )
@@ -177,7 +181,7 @@ class Searcher(AbstractContextManager["Searcher"]):
         if self._n_docs <= _MOST_IDS:
             return self.doc_ids[numbers]
         distinct, index = np.unique(numbers, return_inverse=True)
-        answer = ask("ids", at_once=len(distinct) <= 2000, **self._request(), documents=distinct.tolist())
+        answer = ask("ids", at_once=len(distinct) <= _FEW_IDS, **self._request(), documents=distinct.tolist())
         return self._ids(answer)[index]
 
     def _ids(self, answer: memoryview) -> Ids:

@@ -33,6 +33,7 @@ from rerank.types.retriever import CONTENTS
 from rerank.types.tables import number_of, plain_value
 
 MOST_WORDS = 1 << 18  # that are kept between two calls, and the same number of new terms
+MOST_WORD_BYTES = 128  # of a word that is kept: Lucene's tokenizer cuts at 255 characters, wherever the word begins
 _REQUEST_BYTES = 1 << 24  # of text in one call of Java
 _FEW_BYTES = 1 << 12  # starting a thread in Java takes longer
 MOST_CHARACTERS = 1 << 24  # of one text
@@ -213,7 +214,7 @@ class TextAnalyser:
         if (entries < 0).any():
             unknown = set(chain.from_iterable(words)) - self._words.keys()
             # Lucene's tokenizer cuts at 255 characters, wherever the word begins.
-            too_long = {word for word in unknown if len(word) > 128}
+            too_long = {word for word in unknown if len(word) > MOST_WORD_BYTES}
             if too_long:
                 whole = [number for number, of_text in enumerate(words) if not too_long.isdisjoint(of_text)]
             for number in whole:

@@ -46,6 +46,7 @@ known_sources = _REGISTRY.known
 source = _REGISTRY.get
 register = _REGISTRY.register
 DEPTH = 1000
+_CONSTANT = 60  # of reciprocal rank fusion
 FILE = "run"
 _UNION = "union:"
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
@@ -416,7 +417,7 @@ def _merged(lists: Sequence[Mapping[str, float]]) -> tuple[list[str], list[float
     for docs in others:
         for rank, doc in enumerate(docs, start=1):
             if doc not in first:
-                fused[doc] = fused.get(doc, 0.0) + 1.0 / (60 + rank)
+                fused[doc] = fused.get(doc, 0.0) + 1.0 / (_CONSTANT + rank)
     added = sorted(fused, key=lambda doc: (fused[doc], doc), reverse=True)
     scores = list(first.values())
     lowest = min(scores, default=0.0)

@@ -48,6 +48,10 @@ EXTRA = "wordllama"  # the package, and the extra, that brings an encoder
 Texts = Callable[[Ints], Sequence[str]]
 _BATCH = 256  # texts of a call
 _BLOCK = 2048  # documents that are encoded anew after an interruption, at most
+_PROBES = 4  # documents that are encoded again when a file is opened
+_TOLERANCE = 1e-3  # of a cosine: batches of other sizes may change the last bits
+TOKENS = 512  # of a text, where a model's files do not name its greatest length
+BATCH = 32  # texts of about equal length of one call of an ONNX model
 Functions = tuple[Callable[[list[str]], Any], Callable[[list[str]], Any]]  # of documents, of queries
 
 
@@ -136,7 +140,7 @@ def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> 
     """
     values = {**identity(forward), "encoder": encoder.name}
     path = cache_folder() / f"encoded-{hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:32]}"
-    probes = np.unique(np.linspace(0, max(forward.n_docs - 1, 0), 4).astype(np.int64))[: forward.n_docs]
+    probes = np.unique(np.linspace(0, max(forward.n_docs - 1, 0), _PROBES).astype(np.int64))[: forward.n_docs]
     again = encoder.encode(texts(probes)) if len(probes) else np.zeros((0, 1), np.float32)
     if path.is_file():
         with suppress(FileFormatError):
@@ -189,7 +193,7 @@ def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]
         return not left.any()
     distance = np.linalg.norm(left - again, axis=1)
     norms = np.linalg.norm(again.astype(np.float64), axis=1)
-    return bool((distance <= 1e-3 * np.maximum(norms, 1e-30)).all())  # batches of other sizes may change the last bits
+    return bool((distance <= _TOLERANCE * np.maximum(norms, 1e-30)).all())
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +344,7 @@ class OnnxModel:
                 raise FileNotFoundError(f"no {path}")
         self.session = InferenceSession(str(model), providers=["CPUExecutionProvider"])
         self.tokenizer = Tokenizer.from_file(str(tokenizer))
-        self.tokenizer.enable_truncation(self.settings("sentence_bert_config.json").get("max_seq_length") or 512)
+        self.tokenizer.enable_truncation(self.settings("sentence_bert_config.json").get("max_seq_length") or TOKENS)
         self.tokenizer.enable_padding()
         self.first_token = self.settings("1_Pooling/config.json").get("pooling_mode_cls_token", False)
 
@@ -352,7 +356,7 @@ class OnnxModel:
     def encode(self, prefix: str, texts: list[str]) -> NDArray[np.float32]:
         """Return the unit vectors of texts, (n, dimensions), each behind a prefix."""
         order = np.argsort([len(text) for text in texts], kind="stable")
-        parts = np.array_split(order, -(-len(order) // 32))  # texts of about equal length in one call
+        parts = np.array_split(order, -(-len(order) // BATCH))
         vectors = np.concatenate([self._pooled([prefix + texts[number] for number in part]) for part in parts])
         out = np.empty_like(vectors)
         out[order] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

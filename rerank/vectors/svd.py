@@ -37,6 +37,12 @@ from rerank.types.ids import Floats, Ints
 
 _EPSILON = float(np.finfo(np.float64).eps)
 WIDTH = 16  # columns of a block
+_MOST_STEPS = 60  # of QL for an eigenvalue; most take two
+SEED = 0  # of the start block
+BASIS_RATIO = 2  # columns of the full basis for each wanted vector
+LEAST_BASIS = 12 * WIDTH
+STAYING = 0.3  # share of the basis beyond the wanted vectors that a restart keeps
+FAR = 1e-5  # |A'A v - s^2 v| of a vector v of singular value s that is near enough, as a share of s^2
 ROUNDING = 1e-6  # the same as a share of the largest s^2: below it float32 rounds
 SHORT = 1e-3  # share of the largest s^2: of shorter columns, rounding leaves too much that is in the basis
 MOST_RESTARTS = 100
@@ -108,7 +114,7 @@ def _make_diagonal(diagonal, beside, vectors):  # type: ignore[no-untyped-def]
     """Replace the diagonal (n,) by the eigenvalues, and the rows of vectors (n, n) by the eigenvectors, by QL steps."""
     size = diagonal.shape[0]
     for first in range(size):
-        for _ in range(60):  # most take two
+        for _ in range(_MOST_STEPS):
             last = first
             while last + 1 < size:
                 if abs(beside[last]) <= _EPSILON * (abs(diagonal[last]) + abs(diagonal[last + 1])):
@@ -247,7 +253,7 @@ def _by_left_vectors(matrix: SparseRows, size: int, n_threads: int) -> tuple[Blo
 
 def _dominant(matrix: SparseRows, size: int, n_threads: int) -> tuple[Block, Floats]:
     """Return the right singular vectors (n_columns, size) of the greatest singular values, and these (size,)."""
-    basis_size = WIDTH * -(-max(2 * size, 12 * WIDTH) // WIDTH)
+    basis_size = WIDTH * -(-max(BASIS_RATIO * size, LEAST_BASIS) // WIDTH)
     if matrix.n_columns <= basis_size + WIDTH:
         squares, rotation = symmetric_eigen(_times_gram(matrix, np.eye(matrix.n_columns, dtype=np.float32), n_threads))
         vectors = rotation[:, :size].astype(np.float32)
@@ -263,7 +269,7 @@ class _Krylov:
         """Start with a random block; uniform numbers are the same bits on every processor."""
         self._matrix = matrix
         self._n_threads = n_threads
-        self._random = np.random.default_rng(0)
+        self._random = np.random.default_rng(SEED)
         self._columns = np.empty((matrix.n_columns, basis_size), dtype=np.float32)
         self._size = 0  # columns that there are
         self._projected = np.zeros((basis_size, basis_size))
@@ -283,11 +289,11 @@ class _Krylov:
             squares, rotation = symmetric_eigen(self._projected)
             beside = product(self._beside, rotation[-WIDTH:])
             distances = np.sqrt((beside * beside).sum(axis=0))[:size]
-            near = distances <= np.maximum(1e-5 * squares[:size], ROUNDING * squares[0])  # |A'A v - s^2 v| of each v
+            near = distances <= np.maximum(FAR * squares[:size], ROUNDING * squares[0])
             if near.all() or restart == MOST_RESTARTS:
                 break
             # Beside the wanted vectors, a share of the others stays.
-            self._rotate(rotation[:, : WIDTH * int((size + 0.3 * (basis_size - size)) // WIDTH)])
+            self._rotate(rotation[:, : WIDTH * int((size + STAYING * (basis_size - size)) // WIDTH)])
             self._projected[:] = 0.0
             np.fill_diagonal(self._projected, squares[: self._size])
             self._n_coupled = self._size

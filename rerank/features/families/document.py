@@ -65,6 +65,7 @@ from rerank.types.forward import FieldArrays
 from rerank.vectors.vectors import ENCODER, LSI
 
 _BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"
+COMMON_SHARE = 0.1  # of the documents that have the field
 _MISSING = (Missing.EMPTY_FIELD,)
 
 
@@ -145,7 +146,7 @@ def _priors(field: FieldArrays) -> NDArray[np.float32]:
     lengths = read_only_view(field.lengths)
     doc_freq = read_only_view(field.doc_freq)
     with read_in_order(*arrays):
-        _fill(arrays, lengths, field_idf(field), doc_freq, 0.1 * field.n_docs_with, table)
+        _fill(arrays, lengths, field_idf(field), doc_freq, COMMON_SHARE * field.n_docs_with, table)
     return table
 
 

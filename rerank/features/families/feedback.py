@@ -49,6 +49,7 @@ _ROCCHIO = 3
 _SIMILARITY = 4
 _OVERLAP = 8
 _CLARITY = 9
+MOST_PREFETCHED = 1024  # postings of a document
 MAX_DOC_SHARE = 0.1  # terms of more documents do not enter expanded queries
 _LAVRENKO = "Lavrenko & Croft, SIGIR 2001; RM3: Abdul-Jaleel et al., TREC 2004"
 _ROCCHIO_SOURCE = "Rocchio 1971; alpha and beta as in Anserini"
@@ -220,7 +221,7 @@ def _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs):  # type: ignore[n
         prefetch(doc_ptr, docs[row + 4])
     if row + 2 < last:
         doc = docs[row + 2]
-        for posting in range(doc_ptr[doc], min(doc_ptr[doc + 1], doc_ptr[doc] + 1024), LINE):
+        for posting in range(doc_ptr[doc], min(doc_ptr[doc + 1], doc_ptr[doc] + MOST_PREFETCHED), LINE):
             prefetch(doc_terms, posting)
             prefetch(freqs, posting)
 

@@ -50,6 +50,8 @@ from rerank.vectors.vectors import LSI, unit_vectors
 
 EXACT = 50_000  # documents up to which all are compared
 SHARE = 8  # of the lists, one in so many is compared with a query
+TRAINING = 64  # vectors of a list that k-means learns from
+MORE = 6  # documents that are found for each that is wanted, as four bits a dimension round
 BLOCK = 1 << 15
 VectorsLike = str | Path | tuple[Any, ArrayLike]
 KIND = Kind(
@@ -102,7 +104,7 @@ def _made_index(documents: NDArray[np.float32]) -> Any:
     started = time.perf_counter()
     n_docs, dimensions = documents.shape
     n_lists = 1 << max(round(np.log2(n_docs) / 2), 1)
-    rows = np.sort(np.random.default_rng(0).permutation(n_docs)[: 64 * n_lists])  # that k-means learns from
+    rows = np.sort(np.random.default_rng(0).permutation(n_docs)[: TRAINING * n_lists])
     with _one_faiss_thread():
         index = faiss.index_factory(dimensions, f"IVF{n_lists},PQ{dimensions}x4fs", faiss.METRIC_INNER_PRODUCT)
         index.train(unit_vectors(documents[rows]))
@@ -116,7 +118,7 @@ def _made_index(documents: NDArray[np.float32]) -> Any:
 def _near(index: Any, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     """Return documents near a query (dimensions,), ascending: more than k, as four bits a dimension round."""
     with _one_faiss_thread():
-        found: NDArray[np.int64] = index.search(unit_vectors(query[None]), min(6 * k, index.ntotal))[1][0]
+        found: NDArray[np.int64] = index.search(unit_vectors(query[None]), min(MORE * k, index.ntotal))[1][0]
     return np.sort(found[found >= 0])
 
 
