@@ -10,7 +10,7 @@ from importlib import import_module
 
 import click
 
-from rerank.errors import RerankError, unknown_name
+from rerank.errors import RerankError, log, unknown_name
 from rerank.runtime.output import FULL, WRITE_ERRORS
 from rerank.runtime.progress import show_progress
 from rerank.runtime.threads import at_most_threads
@@ -90,7 +90,8 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code; an internal error is shown with its traceback."""
     argv = sys.argv[1:] if arguments is None else arguments
-    _write_utf8()
+    if isinstance(sys.stdout, io.TextIOWrapper):  # UTF-8 in any locale, and file names with their original bytes
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     try:
         with cli.make_context("rerank", list(argv) or ["--help"]) as context:
             cli.invoke(context)
@@ -115,15 +116,8 @@ def run(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _write_utf8() -> None:
-    """Write UTF-8 to stdout in any locale, and file names with their original bytes."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
-
-
 @contextmanager
 def _log_to_stderr(level: int) -> Iterator[None]:
-    log = logging.getLogger("rerank")
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("rerank: %(message)s"))
     before = log.level

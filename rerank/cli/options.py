@@ -306,9 +306,6 @@ def ranker_parameters(
         raise InvalidInputError(f"{verb}: -p {error.fault(f'See `rerank train -h {ranker}`.')}") from None
 
 
-QUERY, DOCUMENT = 0, 2  # columns of a run
-
-
 @contextmanager
 def errors_with_files(files: Mapping[str, str | Path | None]) -> Iterator[None]:
     """Replace what an error is about by the name of its file, in the errors of the block.
@@ -331,7 +328,7 @@ def check_queries(run: rerank.Run, path: Path, topics: rerank.Topics, topics_pat
     if unknown is not None:
         raise FileFormatError(
             path,
-            _line(path, {QUERY: unknown}),
+            _line(path, unknown),
             f"expected queries of {topics_path}, got {unknown!r}. Give the topics that the run was made for.",
         )
 
@@ -346,19 +343,19 @@ def check_documents(run: rerank.Run, path: Path, index: rerank.Index) -> None:
         doc_id = str(run.doc_ids[unknown[0]])
         raise FileFormatError(
             path,
-            _line(path, {QUERY: str(run.query_ids[query]), DOCUMENT: doc_id}),
+            _line(path, str(run.query_ids[query]), doc_id),
             f"expected documents of {index.path}, got {doc_id!r} ({len(unknown)} such rows in all). "
             "Use the index that the run was made on.",
         )
 
 
-def _line(path: Path, values: Mapping[int, str]) -> int | None:
-    """Return the first line of a run with these values by column; the file is read again only for an error."""
+def _line(path: Path, query_id: str, doc_id: str | None = None) -> int | None:
+    """Return the first line of a run with a query and a document; the file is read again only for an error."""
     from rerank.files.source import text_lines
 
     for line, text in text_lines(path):
         columns = text.encode().split()  # at ASCII white space, as runs are
-        if len(columns) > max(values) and all(columns[column] == value.encode() for column, value in values.items()):
+        if columns[:1] == [query_id.encode()] and (doc_id is None or doc_id.encode() in columns[1:3]):
             return line
     return None
 

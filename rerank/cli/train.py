@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -152,14 +152,14 @@ def command(
 
     if from_index:
         with opened_index(data[0], cluster) as index:
-            labels = _Labels.of(index, data, teacher, clicks)
-            model = new_model(labels.ranker)
-            files = {**labels.files, "recipe": options["recipe"], "candidates": "--candidates"}
+            topics, labels, default, files = _read_labels(index, data, teacher, clicks)
+            model = new_model(default)
+            files = {**files, "recipe": options["recipe"], "candidates": "--candidates"}
             with errors_with_files({**files, **base_file(base, model.base)}):
                 _, estimate = rerank.train(
                     index,
-                    labels.topics,
-                    labels.labels,
+                    topics,
+                    labels,
                     model,
                     candidates=options["candidates"],
                     recipe=read_if(rerank.Recipe.from_toml, options["recipe"]),
@@ -183,32 +183,25 @@ def _refuse(form: str) -> None:
     refuse_beside(form, WITHOUT_EFFECT[form])
 
 
-class _Labels(NamedTuple):
-    """What is learned from an index: topics, their judgements, teacher or clicks, and the files that errors name."""
+def _read_labels(
+    index: rerank.Index, data: tuple[Path, ...], teacher: Path | None, clicks: tuple[Path, ...]
+) -> tuple[rerank.Topics, rerank.Qrels | rerank.Run | rerank.Clicks, str, dict[str, str | Path | None]]:
+    """Return topics, their judgements, teacher or clicks, the ranker by default, and the files that errors name."""
+    from rerank.files.lists import warn_of_functions
+    from rerank.training.train import default_ranker
 
-    topics: rerank.Topics
-    labels: rerank.Qrels | rerank.Run | rerank.Clicks
-    ranker: str  # that is trained where none is named
-    files: dict[str, Path | None]
-
-    @classmethod
-    def of(cls, index: rerank.Index, data: tuple[Path, ...], teacher: Path | None, clicks: tuple[Path, ...]) -> _Labels:
-        """Read them."""
-        from rerank.files.lists import warn_of_functions
-        from rerank.training.train import default_ranker
-
-        topics = rerank.read_topics(data[1])
-        if clicks:
-            log_of_clicks = rerank.read_clicks(clicks, topics=topics, documents=set(index.forward.doc_ids.tolist()))
-            return cls(topics, log_of_clicks, RANKER, {})
-        if teacher is not None:
-            run = rerank.read_run(teacher)
-            ranker = default_ranker(sum(query_id in run for query_id in topics))
-            return cls(topics, run, ranker, {"teacher": teacher})
-        qrels = rerank.read_qrels(data[2])
+    topics = rerank.read_topics(data[1])
+    if clicks:
+        log_of_clicks = rerank.read_clicks(clicks, topics=topics, documents=set(index.forward.doc_ids.tolist()))
+        return topics, log_of_clicks, RANKER, {}
+    if teacher is not None:
+        labels: rerank.Qrels | rerank.Run = rerank.read_run(teacher)
+        files: dict[str, str | Path | None] = {"teacher": teacher}
+    else:
+        labels = rerank.read_qrels(data[2])
+        files = {"qrels": data[2], "training data": data[2]}
         warn_of_functions(data[2])
-        ranker = default_ranker(sum(query_id in qrels for query_id in topics))
-        return cls(topics, qrels, ranker, {"qrels": data[2], "training data": data[2]})
+    return topics, labels, default_ranker(sum(query_id in labels for query_id in topics)), files
 
 
 def _train_on_data(

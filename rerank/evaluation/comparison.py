@@ -169,14 +169,6 @@ class Comparison(Shown):
         changes = [QueryChange(*row) for row in zip(query_ids.tolist(), before, after, strict=True)]
         return sorted(changes, key=lambda change: (-change.difference, change.query_id))
 
-    def check_shared(self, run: str) -> None:
-        """Refuse a run that shares fewer than two queries with the baseline."""
-        if (n_shared := self.n_shared(run)) < 2:
-            raise InvalidInputError(
-                f"run {run}: expected at least two queries that {self.baseline} answers too, to compare them, got "
-                f"{n_shared}. Evaluate both on the same queries, or one alone."
-            )
-
     def n_shared(self, run: str) -> int:
         """Return the number of queries that a run and the baseline both answer."""
         return len(self._shared(run)[0])
@@ -260,7 +252,11 @@ def compare_results(
     corrected([], correction)  # refuses an unknown correction now, not when the first p-value is computed
     comparison = Comparison(results, baseline, test, correction, samples, seed)
     for run in comparison.systems:
-        comparison.check_shared(run)
+        if (n_shared := comparison.n_shared(run)) < 2:
+            raise InvalidInputError(
+                f"run {run}: expected at least two queries that {baseline} answers too, to compare them, got "
+                f"{n_shared}. Evaluate both on the same queries, or one alone."
+            )
     return comparison
 
 

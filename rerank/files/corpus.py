@@ -299,9 +299,12 @@ def corpus_format(path: str | Path) -> Literal["jsonl", "trec", "irds"]:
         return "irds"
     path = Path(path)
     for file in corpus_files(path):
-        detected = _format(file)
-        if detected is not None:
-            return detected
+        with open_source(file) as handle:
+            beginning = handle.read(BEGINNING).removeprefix(BYTE_ORDER_MARK).lstrip()
+        if beginning.startswith((b"{", b"[")):
+            return "jsonl"
+        if re.search(rb"<DOC>", beginning, re.IGNORECASE):
+            return "trec"
     raise FileFormatError(
         path,
         None,
@@ -334,14 +337,6 @@ def _json_files(path: Path) -> list[Path]:
             path, None, f"expected files that end in {', '.join(JSON_ENDINGS)}, got none. Rename the files."
         )
     return files
-
-
-def _format(path: Path) -> Literal["jsonl", "trec"] | None:
-    with open_source(path) as handle:
-        beginning = handle.read(BEGINNING).removeprefix(BYTE_ORDER_MARK).lstrip()
-    if beginning.startswith((b"{", b"[")):
-        return "jsonl"
-    return "trec" if re.search(rb"<DOC>", beginning, re.IGNORECASE) else None
 
 
 def warn_of_skipped(files: list[Path], why: str) -> None:

@@ -31,8 +31,9 @@ from rerank.types.retriever import CONTENTS
 from rerank.vectors.vectors import ENCODER, LSI
 
 DEPTH = 100  # first documents of a query that are reordered, where their number is not given
+DEFAULT_WEIGHT = 0.7
 MOST_DOCUMENTS = 1_000  # of a query: time grows with their square
-_GRAMMAR = re.compile(r"\s*mmr\s*(?:\(\s*([^\s,()]+)\s*(?:,\s*(\w+)\s*)?\))?\s*")
+_GRAMMAR = re.compile(r"\s*mmr\s*(?:\(\s*(\d+(?:\.\d+)?|\.\d+)\s*(?:,\s*(\w+)\s*)?\))?\s*")
 VectorsOfRows = Callable[[Ints], NDArray[np.float32]]  # of the run
 
 
@@ -43,16 +44,12 @@ def parse_method(text: str) -> tuple[float, str | None]:
         raise InvalidInputError(
             f"diversify: expected mmr(WEIGHT) or mmr(WEIGHT,SPACE), got {shown(text)}. Write e.g. mmr(0.7)."
         )
-    weight, space = match[1] or "0.7", match[2]
-    try:
-        number = float(weight)
-    except ValueError:
-        number = np.nan
-    if not 0.0 <= number <= 1.0:
+    weight = float(match[1] or DEFAULT_WEIGHT)
+    if weight > 1.0:
         raise InvalidInputError(
-            f"diversify: expected a weight of relevance from 0 to 1, got {shown(weight)}. Write e.g. mmr(0.7)."
+            f"diversify: expected a weight of relevance from 0 to 1, got {shown(match[1])}. Write e.g. mmr(0.7)."
         )
-    return number, space
+    return weight, match[2]
 
 
 def diversified(run: Run, vectors: VectorsOfRows, weight: float, k: int = DEPTH) -> Run:

@@ -420,10 +420,9 @@ class BoostedTrees(ForestRanker):
             queries = np.flatnonzero(fold != number)
             start = np.full(data.n_rows, objective.constant() or 0.0)
             booster = self._booster(half, objective, start, data, queries)
-            label = f"trees on held-out queries, {number + 1} of {HALVES}"
-            n_trees = self._sizes.n_estimators
-            trees = [booster.add_tree() for _ in track(range(n_trees), label, n_trees)]
-            learned = sum((tree_values(tree, data.columns, data.blocks) for tree in trees), np.zeros(data.n_rows))
+            learned = np.zeros(data.n_rows)
+            for _ in track(range(self._sizes.n_estimators), f"trees on held-out queries, {number + 1} of {HALVES}"):
+                learned += tree_values(booster.add_tree(), data.columns, data.blocks)
             held_out[fold_of_row == number] = learned[fold_of_row == number]
         return held_out
 

@@ -213,11 +213,10 @@ class _Search:
 
     def tree(self, weak: _Weak, chosen: NDArray[np.bool_], step: float, gain: float) -> Tree:
         """Return the weak ranker, h of each row `chosen`, as a tree of two leaves, 0 and `step`."""
-        last = weak.edge >= self._bins.n_bins[weak.feature] - 1
-        edge = np.finfo(np.float32).max if last else self._bins.edges[weak.feature, weak.edge]
+        edge = self._bins.edges[weak.feature, weak.edge]  # infinite behind the last bin
         return Tree(
             feature=np.array([weak.feature], np.int32),
-            threshold=np.array([edge], np.float32),
+            threshold=np.minimum([edge], np.finfo(np.float32).max, dtype=np.float32),
             missing_left=np.array([not weak.missing]),
             left=np.array([~0], np.int32),
             right=np.array([~1], np.int32),

@@ -1018,10 +1018,9 @@ def read_model(path: str | Path) -> Ranker:
 
     """
     source = check_file(path, "a model file")
-    with open_source(source) as handle:
-        content = handle.read()
     try:
-        stored = parse_json(content)
+        with open_source(source) as handle:
+            stored = parse_json(handle.read())
     except ParseFault as fault:
         raise FileFormatError(
             source,

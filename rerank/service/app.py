@@ -147,7 +147,11 @@ class Batcher:
         """Compute what waits, batch after batch."""
         loop = asyncio.get_running_loop()
         while self.queue:
-            batch = self._next_batch()
+            batch = [self.queue.popleft()]
+            rows = batch[0][0].rows
+            while self.queue and rows + self.queue[0][0].rows <= self._limits.batch_rows:  # one job may have more
+                batch.append(self.queue.popleft())
+                rows += batch[-1][0].rows
             self._computed = len(batch)
             begin = loop.time()
             await loop.run_in_executor(self.thread, self._compute, [job for job, _ in batch])
@@ -158,15 +162,6 @@ class Batcher:
             self._seconds += _NEWEST * ((end - begin) / len(batch) - self._seconds)
             while 1 < len(batch) > len(self.queue) and loop.time() < end + _LINGER:
                 await asyncio.sleep(_STEP)
-
-    def _next_batch(self) -> list[tuple[Job, asyncio.Future[None]]]:
-        """Take jobs from the queue, up to the rows of a batch; one job may have more."""
-        batch = [self.queue.popleft()]
-        rows = batch[0][0].rows
-        while self.queue and rows + self.queue[0][0].rows <= self._limits.batch_rows:
-            batch.append(self.queue.popleft())
-            rows += batch[-1][0].rows
-        return batch
 
     def _compute(self, jobs: Sequence[Job]) -> None:
         """Compute those jobs that somebody waits for."""
@@ -362,7 +357,9 @@ class Guard:
 
     def _check(self, path: str, headers: dict[bytes, bytes]) -> None:
         """Refuse a foreign host, by which a page elsewhere could read a service on the loopback, and a wrong token."""
-        if self._hosts is not None and _host_name(headers.get(b"host", b"")) not in self._hosts:
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]  # without the port
+        if self._hosts is not None and name not in self._hosts:
             raise ServiceError(
                 421, "header Host", "a name of the loopback", "another host",
                 "Use 127.0.0.1, or name the host with --allow-host.",
@@ -373,14 +370,6 @@ class Guard:
                 401, "header Authorization", "Bearer and the token", "another one or none", "Send the token.",
                 {"WWW-Authenticate": "Bearer"},
             )  # fmt: skip
-
-
-def _host_name(host: bytes) -> str:
-    """Return the name in a Host header, without the port."""
-    name = host.decode("latin-1").lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
-    return name.partition(":")[0]
 
 
 def json_response(content: object, status: int = 200) -> Response:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -206,14 +206,10 @@ class Engine:
         self.rankings: dict[str, Ranking] = {}
         self.log = None if settings.log_queries is None else QueryLog(settings)
 
-    @cached_property
-    def text_field(self) -> str:
-        """The field that plain texts fill."""
-        return self.settings.text_field or self.index.main_field
-
     def open(self) -> None:
         """Open the index and the model, and answer a first request of each kind, so that all kernels are compiled."""
         self.index.searcher  # noqa: B018  # starts Java
+        self.text_field = self.settings.text_field or self.index.main_field  # which plain texts fill
         if self.text_field not in self.index.forward.fields:
             raise unknown_name("text-field", self.text_field, self.index.forward.fields)
         self.rankings = {BM25_NAME: self.warmed(Ranking(BM25_NAME))}

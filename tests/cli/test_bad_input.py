@@ -17,6 +17,7 @@ FILES = {
     "score.run": "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2 high x\n",
     "twice.run": "q1 Q0 d1 1 2.0 x\nq2 Q0 d1 1 2.0 x\nq1 Q0 d1 2 1.0 x\n",
     "query.run": "q1 Q0 d1 1 2.0 x\nq77 Q0 d1 1 2.0 x\n",
+    "msmarco.run": "q1\td1\t1\nq2\tnowhere\t1\n",
     "document.run": "q1 Q0 d1 1 2.0 x\nq2 Q0 d1 1 2.0 x\nq2 Q0 nowhere 2 1.0 x\n",
     "one.run": "q1 Q0 d1 1 2.0 x\n",
     "columns.qrels": "q1 0 d1 1\nq2 0 d2\n",
@@ -91,6 +92,10 @@ CASES = {
     "unknown document": (
         "features index topics.tsv bad/document.run -o out.npz",
         r"bad/document\.run:3: expected documents of index, got 'nowhere' .*. Use the index",
+    ),
+    "unknown document, MS MARCO": (
+        "features index topics.tsv bad/msmarco.run -o out.npz",
+        r"bad/msmarco\.run:2: expected documents of index, got 'nowhere' .*. Use the index",
     ),
     "unknown query, rerank": (
         "rerank index model.json topics.tsv --run bad/query.run -o out",

@@ -71,8 +71,8 @@ def test_text_is_parsed(text: str, parsed: tuple[float, str | None]) -> None:
     [
         ("mmr(", "expected mmr(WEIGHT) or mmr(WEIGHT,SPACE), got 'mmr('. Write e.g. mmr(0.7)."),
         ("mmr(2)", "expected a weight of relevance from 0 to 1, got '2'. Write e.g. mmr(0.7)."),
-        ("mmr(nan)", "expected a weight of relevance from 0 to 1"),
-        ("mmr(high)", "expected a weight of relevance from 0 to 1"),
+        ("mmr(nan)", "expected mmr(WEIGHT)"),
+        ("mmr(high)", "expected mmr(WEIGHT)"),
         ("pm2(0.5)", "expected mmr(WEIGHT) or mmr(WEIGHT,SPACE), got 'pm2(0.5)'"),
     ],
 )
