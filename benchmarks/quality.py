@@ -234,15 +234,15 @@ def _apart_from_training(
     train: dict[str, str], train_qrels: rerank.Qrels, test: dict[str, str], test_qrels: rerank.Qrels
 ) -> np.ndarray:
     """Return which test queries have no near duplicate among the training queries."""
-    from rerank.doctor.checks import nearest_by_relevant, nearest_by_words
+    from rerank.doctor import nearest_queries, words_of
 
-    cosines, _ = nearest_by_words(list(train.values()), list(test.values()))
-    relevant = [
-        [[doc_id for doc_id, label in qrels[query_id].items() if label > 0] for query_id in queries]
+    cosines, _ = nearest_queries(*([words_of(text) for text in part.values()] for part in (train, test)))
+    relevant, of_test = (
+        [{doc_id for doc_id, label in qrels[query_id].items() if label > 0} for query_id in queries]
         for queries, qrels in ((train, train_qrels), (test, test_qrels))
-    ]
-    coefficients, _ = nearest_by_relevant(*relevant)
-    return np.asarray((cosines <= FURTHEST_COSINE) & (coefficients <= FURTHEST_JACCARD))
+    )
+    coefficients = [max(len(own & other) / max(len(own | other), 1) for other in relevant) for own in of_test]
+    return np.asarray((cosines <= FURTHEST_COSINE) & (np.array(coefficients) <= FURTHEST_JACCARD))
 
 
 def _stopped(options: Options, train: rerank.RankingData, seed: int) -> rerank.LambdaMART:

@@ -340,7 +340,7 @@ def _in_both(train: Source, test: Source) -> Iterator[Finding]:
     yield from _about(test, "error", both, "query {}" + f" is in {train.path} too", effect)
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Return the words of a query."""
     return _WORD.findall(text.lower())
 
@@ -412,6 +412,6 @@ CHECKS: tuple[tuple[tuple[str, ...], Callable[..., Iterator[Finding]]], ...] = (
     (("qrels", "run"), _judged_share),
     (("train_data", "test_data"), _in_both),
     (("train_qrels", "test_qrels"), _in_both),
-    (("train_topics", "test_topics"), partial(_near, "words", _words)),
+    (("train_topics", "test_topics"), partial(_near, "words", words_of)),
     (("train_qrels", "test_qrels"), partial(_near, "relevant documents", _relevant)),
 )
