@@ -200,11 +200,9 @@ def test_errors_of_the_input_are_those_of_local_work(folder: Path, cluster: rera
         index.features(run, {"q1": "amber"})
 
 
-@pytest.mark.parametrize("name", ["model", "first"])
-def test_a_model_that_is_not_fitted_is_refused(folder: Path, cluster: rerank.Cluster, name: str) -> None:
-    models = {"model": folder / "model.json", name: rerank.LambdaMART()}
+def test_a_model_that_is_not_fitted_is_refused(folder: Path, cluster: rerank.Cluster) -> None:
     with pytest.raises(ValueError, match=r"^LambdaMART: expected a fitted model, got a new one\. Call fit first\.$"):
-        cluster.rerank(folder / "index", topics=folder / "topics.tsv", **models)
+        cluster.rerank(folder / "index", rerank.LambdaMART(), folder / "topics.tsv")
 
 
 @SLOW
