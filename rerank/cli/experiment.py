@@ -1,5 +1,7 @@
 """`rerank experiment`."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """`rerank import`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click

@@ -1,5 +1,7 @@
 """`rerank search`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import click

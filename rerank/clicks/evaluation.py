@@ -27,6 +27,8 @@ Effective sample size: A. Owen, Monte Carlo theory, methods and examples, chapte
 
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

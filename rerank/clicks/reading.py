@@ -14,6 +14,8 @@ unwrapped.
 https://docs.opensearch.org/docs/search-plugins/ubi/schemas
 """
 
+from __future__ import annotations
+
 import csv
 import json
 import math

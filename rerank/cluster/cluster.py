@@ -3,6 +3,8 @@
 LightGBM's Dask learner grows the trees; each worker holds some queries.
 """
 
+from __future__ import annotations
+
 import logging
 import pickle
 import re

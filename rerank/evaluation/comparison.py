@@ -3,6 +3,8 @@
 The text is a table for the terminal, TSV, JSON or LaTeX (with booktabs).
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -3,6 +3,8 @@
 Whether the scores of a run are the probabilities that they claim to be.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -5,6 +5,8 @@ Comparisons over the same number of queries share their samples. One matrix prod
 measures. The tests compare both with SciPy. A result does not depend on the other comparisons.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist

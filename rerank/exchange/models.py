@@ -1,5 +1,7 @@
 """`export_model` and `import_model`: rankers written in other systems' formats, and read from them."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -2,6 +2,8 @@
 query's mean, in words, as a table, JSON and a page.
 """
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -39,9 +39,10 @@ from rerank.features.recipe import Recipe
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import LINE, array_log, array_log1p, prefetch
-from rerank.types.forward import FieldArrays, ForwardIndex, counted_terms, find_terms
+from rerank.types.forward import FieldArrays, ForwardIndex, counted_terms
 from rerank.types.ids import Floats, Ids, Ints, pointers, query_rows, sort_keys
 from rerank.types.retriever import CONTENTS
+from rerank.types.vocabulary import find_terms
 from rerank.vectors.vectors import log_idf
 
 Documents = Callable[[Ints], Sequence[str | None]]

@@ -41,6 +41,8 @@ The schema metadata `rerank` is the JSON of `rerank.files.rows.ABOUT`. Recipe an
 features in the same order.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import warnings

@@ -35,6 +35,8 @@ written before them, and a process that is killed between the two leaves qrels o
 Records as public functions take them: as they are, as mappings or data frames, or as the path of their file.
 """
 
+from __future__ import annotations
+
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping

@@ -6,6 +6,8 @@ copy of itself. To leave out the query alone would not do: a document has one re
 than for all other queries, which gives its label away.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence

@@ -42,9 +42,10 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InOrder
 from rerank.runtime.store import cache_folder
 from rerank.types import Ints, Qrels, RankingData, Run, Topics
-from rerank.types.forward import ForwardIndex, find_terms
+from rerank.types.forward import ForwardIndex
 from rerank.types.ids import QUERY, id_array
 from rerank.types.retriever import BM25, CONTENTS, K1, B, Passages
+from rerank.types.vocabulary import find_terms
 from rerank.vectors.encoder import Encoded, Encoder, Scorer, encoded_documents
 from rerank.vectors.vectors import ENCODER, Vectors
 

@@ -1,5 +1,7 @@
 """The index as users see it: build, open, learn resources, and all that an opened index does."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from importlib import import_module

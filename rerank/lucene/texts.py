@@ -27,10 +27,11 @@ from rerank.lucene.jvm import ask, ask_json
 from rerank.runtime.codec import is_unicode
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
-from rerank.types.forward import FieldArrays, ForwardIndex, find_terms
+from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.ids import Ids, query_blocks
 from rerank.types.retriever import CONTENTS
 from rerank.types.tables import number_of, plain_value
+from rerank.types.vocabulary import find_terms
 
 MOST_WORDS = 1 << 18  # that are kept between two calls, and the same number of new terms
 MOST_WORD_BYTES = 128  # of a word that is kept: Lucene's tokenizer cuts at 255 characters, wherever the word begins

@@ -11,6 +11,8 @@ J. Carbonell and J. Goldstein, The Use of MMR, Diversity-Based Reranking for Reo
 Summaries, SIGIR 1998.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Reranking: retrieve candidates, or take a run or texts; compute features, score, reorder."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

@@ -5,6 +5,8 @@ Rankers inside a ranker: as text (`8*lambdamart(subsample=0.5), 2*lambdarank`), 
 Many rankers at once: a second stage, trained with LambdaRank, joins their scores (Burges 2010, section 7.1).
 """
 
+from __future__ import annotations
+
 import ast
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence

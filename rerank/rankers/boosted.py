@@ -9,6 +9,8 @@ their noise. With many, the sizes are LightGBM's. Those of fewer than 300 querie
 40 queries of each development collection (sweep_sizes.py of commit a136ab03).
 """
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace

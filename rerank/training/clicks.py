@@ -21,6 +21,8 @@ Personal Search, WSDM 2018 (values from a regression on features).
 
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from functools import partial
 from typing import Any

@@ -51,8 +51,8 @@ from rerank.lucene.search import Searcher
 from rerank.rankers.ranker import known_rankers, read_model
 from rerank.training.folds import given_folds
 from rerank.types import Qrels, RankingData, Run, pointers
-from rerank.types.forward import find_terms
 from rerank.types.retriever import Retriever
+from rerank.types.vocabulary import find_terms
 from rerank.vectors.vectors import Vectors
 from tests.fuzz.mutations import (
     archive_of,

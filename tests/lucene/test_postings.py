@@ -18,7 +18,8 @@ from rerank.lucene.arrays import cache_folder, open_forward
 from rerank.lucene.build import build_index
 from rerank.lucene.folder import ARRAYS
 from rerank.lucene.search import Searcher
-from rerank.types.forward import FieldArrays, ForwardIndex, find_terms
+from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.types.vocabulary import find_terms
 from tests.lucene import anserini
 
 

@@ -13,7 +13,8 @@ from rerank.retrieval.base import SearchInputs, best_hits, source
 from rerank.retrieval.sources.bm25 import weighted_bm25
 from rerank.retrieval.sources.nearest import nearest_hits
 from rerank.types import Run
-from rerank.types.forward import FieldArrays, ForwardIndex, find_terms
+from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.types.vocabulary import find_terms
 from tests.features.awkward import DOCUMENTS, QUERIES
 from tests.features.collection import forward_index
 

@@ -19,6 +19,8 @@ F. Andre, A.-M. Kermarrec and N. Le Scouarnec, Quicker ADC, IEEE TPAMI 43, 2021 
 
 """
 
+from __future__ import annotations
+
 import hashlib
 import time
 from collections.abc import Iterator
