@@ -23,7 +23,7 @@ from rerank.errors import InvalidInputError, log
 
 if TYPE_CHECKING:
     from rerank.clicks.evaluation import AssignmentResult, InterleavingResult, OffPolicyValue
-    from rerank.evaluation.report import QueryDetail
+    from rerank.evaluation.comparison import QueryDetail
 
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
@@ -184,7 +184,7 @@ def _page(
     corpus: Path | None,
 ) -> str:
     """Return the page of a comparison."""
-    from rerank.evaluation.report import query_details, report
+    from rerank.evaluation.comparison import query_details, report
 
     details = query_details(comparison, CHANGES, judgements, runs)
     queries = {} if topics is None else rerank.read_topics(topics)

@@ -253,20 +253,15 @@ def registered_names(package: str, line: re.Pattern[str] = _REGISTERED) -> str:
     return ", ".join(sorted(name for text in texts for name in line.findall(text)))
 
 
-def read_base(base: str) -> str | rerank.Run | Ranker | None:
-    """Return the argument `base` of a ranker for `--base`."""
-    kind, name = split_base(base)
-    if kind == "run":
-        return rerank.read_run(name)
-    return rerank.read_model(name) if kind == "model" else None if base == NO_BASE else base
-
-
 def new_ranker(name: str, parameters: Sequence[str], metric: str, base: str) -> Ranker:
     """Return the ranker of a name with the parameters of `-p`, not fitted."""
     from rerank.rankers.ranker import ranker_class
 
     values = ranker_parameters(name, parameters)
-    return ranker_class(name)(metric=metric, base=read_base(base), **values)
+    kind, of_base = split_base(base)
+    readers: dict[str, Callable[[str], Any]] = {"run": rerank.read_run, "model": rerank.read_model}
+    start = readers[kind](of_base) if kind in readers else None if base == NO_BASE else base
+    return ranker_class(name)(metric=metric, base=start, **values)
 
 
 def ranker_parameters(

@@ -151,9 +151,9 @@ class RerankRetriever(Stored):
         """Return the best documents with the model's scores, best first."""
         self.warm_up()
         opened: Any = self._retriever
-        found = opened.find(query, self.top_k if top_k is None else top_k)
         return {
             "documents": [
-                Document(id=doc_id, content=text, meta=metadata, score=score) for doc_id, score, text, metadata in found
+                Document(id=doc_id, content=text, meta=metadata, score=score)
+                for doc_id, score, text, metadata in opened.find(query, self.top_k if top_k is None else top_k)
             ]
         }

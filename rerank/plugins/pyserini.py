@@ -25,7 +25,6 @@ from rerank.types import Run, Topics
 from rerank.types.retriever import UNNAMED, Retriever
 
 start_java()
-_BM25 = re.compile(r"BM25\(k1=([\d.]+),b=([\d.]+)\)")
 
 
 @dataclass(frozen=True)
@@ -227,12 +226,8 @@ class RerankSearcher:
         results = self._searcher.batch_search(list(topics.values()), list(topics), k, threads)
         rows = [(qid, hit.docid, hit.score) for qid in topics for hit in results.get(qid, ())]
         query_ids, doc_ids, scores = zip(*rows, strict=True) if rows else ((), (), ())
-        return Run.from_rows(query_ids, doc_ids, scores, self._tag())
-
-    def _tag(self) -> str:
-        """Return the tag of Pyserini's run, with k1 and b if it ranks by BM25 alone."""
-        searcher = self._searcher
-        similarity = _BM25.fullmatch(str(searcher.get_similarity().toString()))
-        if similarity is None or searcher.is_using_rm3() or searcher.is_using_rocchio():
-            return UNNAMED
-        return str(Retriever.bm25(float(similarity[1]), float(similarity[2])))
+        similarity = re.fullmatch(r"BM25\(k1=([\d.]+),b=([\d.]+)\)", str(self._searcher.get_similarity().toString()))
+        tag = UNNAMED
+        if similarity is not None and not (self._searcher.is_using_rm3() or self._searcher.is_using_rocchio()):
+            tag = str(Retriever.bm25(float(similarity[1]), float(similarity[2])))
+        return Run.from_rows(query_ids, doc_ids, scores, tag)

@@ -67,8 +67,9 @@ class BM25(_OnIndex, pt.Transformer):
         queries = frame.drop(columns=[name for name in RESULT_COLUMNS if name in frame]).astype({"qid": str})
         if not len(frame):
             return queries.assign(docno=[], score=[], rank=[]).astype({"docno": object, "score": float, "rank": int})
-        run = self._open().search(_topics(frame), self.k, k1=self.k1, b=self.b)
-        return queries.merge(_result_frame(run), on="qid", how="inner")
+        return queries.merge(
+            _result_frame(self._open().search(_topics(frame), self.k, k1=self.k1, b=self.b)), on="qid", how="inner"
+        )
 
     def fuse_rank_cutoff(self, k: int) -> BM25 | None:
         """Return the retriever of `self % k`, or None where it retrieves fewer already."""
@@ -98,7 +99,9 @@ class Features(_OnIndex, pt.Transformer):
         if not len(frame):
             return frame.assign(features=pd.Series(dtype=object))
         data = self._open().features(_run(frame), _topics(frame), recipe=self.recipe)
-        return frame.assign(features=list(data.X[_rows_of(frame, data)]))
+        rows = pd.MultiIndex.from_arrays([np.repeat(data.query_ids, np.diff(data.query_ptr)), data.doc_ids])
+        of_frame = rows.get_indexer(pd.MultiIndex.from_frame(frame[["qid", "docno"]].astype(str)))
+        return frame.assign(features=list(data.X[of_frame]))
 
 
 class Reranker(_OnIndex, pt.Estimator):
@@ -209,16 +212,8 @@ def _result_frame(run: Run) -> pd.DataFrame:
     return result.assign(rank=result["rank"] - 1)[["qid", *RESULT_COLUMNS]]
 
 
-def _rows_of(frame: pd.DataFrame, data: RankingData) -> Any:
-    """Return the row of the data for each row of a frame."""
-    sizes = np.diff(data.query_ptr)
-    rows = pd.MultiIndex.from_arrays([np.repeat(data.query_ids, sizes), data.doc_ids])
-    return rows.get_indexer(pd.MultiIndex.from_frame(frame[["qid", "docno"]].astype(str)))
-
-
 def _query_order(frame: pd.DataFrame, column: pd.Series) -> pd.Series:
     """Return the key that sorts queries in the order of a frame; other columns as they are."""
     if column.name != "qid":
         return column
-    order = {query: number for number, query in enumerate(frame["qid"].astype(str).drop_duplicates())}
-    return column.map(order)
+    return column.map({query: number for number, query in enumerate(frame["qid"].astype(str).drop_duplicates())})

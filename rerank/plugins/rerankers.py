@@ -52,11 +52,14 @@ class RerankRanker(BaseRanker):
         documents = prep_docs(docs, doc_ids)
         texts = [self._texts.with_metadata(document.text, document.metadata or {}) for document in documents]
         ranked = self._texts.order(query, texts)
-        results = [
-            Result(document=documents[number], score=score, rank=rank)
-            for rank, (number, score) in enumerate(ranked, start=1)
-        ]
-        return RankedResults(results=results, query=query, has_scores=True)
+        return RankedResults(
+            results=[
+                Result(document=documents[number], score=score, rank=rank)
+                for rank, (number, score) in enumerate(ranked, start=1)
+            ],
+            query=query,
+            has_scores=True,
+        )
 
     def score(self, query: str, doc: str) -> float:
         """Return the score of one text, 0 where it is left out."""

@@ -12,7 +12,6 @@ from rerank.pipeline.applying import Cutoff, applied_model, model_recipe
 from rerank.pipeline.rerank import rerank, rerank_texts
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
-from rerank.types import Run
 from rerank.types.ids import QUERY
 from rerank.types.retriever import CONTENTS
 from rerank.types.tables import number_of, plain_value
@@ -60,9 +59,12 @@ class TextReranker:
         known = {name: plain_value(value) for name, value in metadata.items() if name in fields | numbers}
         texts = {name: value for name, value in known.items() if name in fields and is_text(value)}
         texts[self.field] = text
-        texts = {name: _unicode(value if isinstance(value, str) else " ".join(value)) for name, value in texts.items()}
+        texts = {name: value if isinstance(value, str) else " ".join(value) for name, value in texts.items()}
         values = {name: number_of(value) for name, value in known.items() if name in numbers}
-        return {**texts, **{name: value for name, value in values.items() if value is not None}}
+        return {
+            **{name: text.encode("utf8", "replace").decode("utf8").replace("\0", " ") for name, text in texts.items()},
+            **{name: value for name, value in values.items() if value is not None},
+        }
 
     def order(
         self, query: str, documents: Sequence[str | Mapping[str, Any]], k: int | None = None
@@ -73,19 +75,18 @@ class TextReranker:
         """
         if not documents:
             return []
-        ranked = rerank_texts(self.index, self.model, query, list(documents), k, field=self.field, cutoff=self.cutoff)
-        return [(int(text.document), float(text.score)) for text in ranked]
+        return [
+            (int(text.document), float(text.score))
+            for text in rerank_texts(
+                self.index, self.model, query, list(documents), k, field=self.field, cutoff=self.cutoff
+            )
+        ]
 
     def passages(self, query: str, documents: Sequence[str | Mapping[str, Any]]) -> list[dict[str, str]]:
         """Return metadata with the best passage of each document; without it where the index keeps no passages."""
         if self.index.passages is None or not documents:
             return [{} for _ in documents]
         return [{"passage": passage.text} for passage in self.index.text_passages(query, documents, field=self.field)]
-
-
-def _unicode(text: str) -> str:
-    """Return a text as an index takes it."""
-    return text.encode("utf8", "replace").decode("utf8").replace("\0", " ")
 
 
 class Found(NamedTuple):
@@ -138,23 +139,22 @@ class DocumentRetriever:
 
         Where the index keeps passages, the metadata `passage` is the best one.
         """
-        run = self._run({QUERY: query}, k)
+        if self.model is None:
+            run = self.index.search({QUERY: query}, k, candidates=str(self.candidates))
+        else:
+            run = rerank(self.index, self.model, {QUERY: query}, cutoff=self.cutoff)
+        run = run.take(run.trec_order()).head(k)
         numbers = self.index.forward.doc_numbers(run.doc_ids)
         field = self.index.main_field
         texts = stored_texts(self.index, numbers, field)
         stored = [stored_fields(raw) for raw in self.index.kept_documents(numbers)]
         others = [{name: value for name, value in document.items() if name != field} for document in stored]
         if self.index.passages is not None:
-            best = self.index.best_passages(run, {QUERY: query})
-            others = [{**metadata, "passage": passage.text} for metadata, passage in zip(others, best, strict=True)]
+            others = [
+                {**metadata, "passage": passage.text}
+                for metadata, passage in zip(others, self.index.best_passages(run, {QUERY: query}), strict=True)
+            ]
         return list(map(Found, run.doc_ids.tolist(), run.scores.tolist(), texts, others))
-
-    def _run(self, topics: dict[str, str], k: int) -> Run:
-        if self.model is None:
-            run = self.index.search(topics, k, candidates=str(self.candidates))
-        else:
-            run = rerank(self.index, self.model, topics, cutoff=self.cutoff)
-        return run.take(run.trec_order()).head(k)
 
 
 def _cutoff(model: Ranker, min_score: float | None, abstain: float | None) -> Cutoff | None:

@@ -49,8 +49,7 @@ def id_bytes(ids: NDArray[Any]) -> NDArray[np.bytes_]:
 
 def sort_keys(ids: NDArray[Any]) -> list[Words]:
     """Return integer keys that sort as the ids do, in the order of `np.lexsort`: the primary key is last."""
-    words = id_bytes(ids)[:, None].view(">u8")
-    return [word.astype(np.uint64) for word in words.T[::-1]]
+    return [word.astype(np.uint64) for word in id_bytes(ids)[:, None].view(">u8").T[::-1]]
 
 
 def row_codes(query: NDArray[np.int64], doc_ids: NDArray[Any]) -> Words:

@@ -513,8 +513,7 @@ def folds_of_groups(groups: Ints, order: Ints, n_folds: int) -> Ints:
 def numbered_groups(groups: Ints) -> tuple[Ints, Ints]:
     """Return groups numbered by their first query, (n_queries,) int64, and the first query of each, (n_groups,)."""
     _, first, numbers = np.unique(groups, return_index=True, return_inverse=True)
-    place = np.argsort(np.argsort(first))
-    return place[numbers], np.sort(first)
+    return np.argsort(np.argsort(first))[numbers], np.sort(first)
 
 
 def groups_of_queries(data: RankingData) -> Ints:

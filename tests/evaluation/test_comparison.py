@@ -5,8 +5,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.evaluation.comparison import compare_results, render
-from rerank.evaluation.report import Move, moves, query_details
+from rerank.evaluation.comparison import Move, compare_results, moves, query_details, render
 from rerank.types import Qrels, Run
 
 

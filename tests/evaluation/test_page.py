@@ -10,9 +10,17 @@ from typing import Any
 
 import pytest
 
-from rerank.evaluation.comparison import Comparison, compare, difference_cells, figure, mean_rows, notes
+from rerank.evaluation.comparison import (
+    Comparison,
+    compare,
+    difference_cells,
+    figure,
+    mean_rows,
+    notes,
+    query_details,
+    report,
+)
 from rerank.evaluation.page import ticks
-from rerank.evaluation.report import query_details, report
 from rerank.types import Qrels, Run
 from tests.evaluation.test_comparison import world
 

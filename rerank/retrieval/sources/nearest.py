@@ -26,7 +26,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -69,10 +68,7 @@ _INDEXES: list[tuple[NDArray[np.float32], Any]] = []  # of the arrays that were 
 
 def approximate_index(documents: NDArray[np.float32]) -> Any:
     """Return faiss's index of many documents, made once for an array; None where all documents are compared."""
-    if len(documents) <= EXACT:
-        return None
-    if find_spec("faiss") is None:
-        _note(len(documents))
+    if len(documents) <= EXACT or find_spec("faiss") is None:
         return None
     for known, index in _INDEXES:
         if known is documents:
@@ -122,13 +118,6 @@ def _near(index: Any, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     with _one_faiss_thread():
         found: NDArray[np.int64] = index.search(unit_vectors(query[None]), min(MORE * k, index.ntotal))[1][0]
     return np.sort(found[found >= 0])
-
-
-@lru_cache(maxsize=1)
-def _note(n_docs: int) -> None:
-    log.info(
-        "nearest documents: all %d are compared; `pip install 'lucene-rerank[nearest]'` compares few of them.", n_docs
-    )
 
 
 @contextmanager
