@@ -178,7 +178,7 @@ def test_nesting_without_end_is_refused(tmp_path: Path) -> None:
         parse_ubjson(b"[$D#L" + (2**40).to_bytes(8, "big"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), n_edits=st.integers(1, 3))
 def test_a_stored_imported_model_is_refused_or_can_be_used(seed: int, n_edits: int) -> None:
     stored = json.loads(json.dumps(random_model(0, 2).to_dict()))

@@ -150,7 +150,7 @@ def stacked(documents: Documents, height: int) -> ForwardIndex:
     return replace(forward, fields=fields)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     text=st.lists(st.sampled_from("abc"), min_size=1, max_size=40),
     query=st.lists(st.sampled_from("abc"), min_size=1, max_size=4),

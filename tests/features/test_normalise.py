@@ -29,7 +29,7 @@ def oracle(form: str, values: list[float]) -> list[float]:
 
 
 @pytest.mark.parametrize("form", ["minmax", "zscore", "rank"])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(queries=QUERIES)
 def test_normalisation_equals_oracle(form: str, queries: list[list[tuple[float, float]]]) -> None:
     X = np.array([row for rows in queries for row in rows], dtype=np.float32).reshape(-1, 2)

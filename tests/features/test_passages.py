@@ -22,7 +22,7 @@ from tests.oracles.features import Pair, Texts
 SIZES = st.integers(1, 12).flatmap(lambda window: st.tuples(st.just(window), st.integers(1, window)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     texts=st.lists(st.lists(st.sampled_from("abcdefghij"), max_size=50), min_size=1, max_size=5),
     query=st.lists(st.sampled_from("abcdz"), max_size=5),

@@ -115,7 +115,7 @@ AGAIN: dict[str, Callable[[Path], tuple[Any, Any]]] = {
 
 @pytest.mark.parametrize("kind", TEXTS)
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_what_is_accepted_is_written_and_read_as_the_same(
     tmp_path_factory: pytest.TempPathFactory, kind: str, data: st.DataObject
 ) -> None:

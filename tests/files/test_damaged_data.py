@@ -131,7 +131,7 @@ def test_names_and_ids_that_are_no_text_are_refused(tmp_path: Path) -> None:
         read_data(path)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(seed=st.integers(0, 2**32))
 def test_any_changed_bytes_are_refused_or_read(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
     pick, path = random.Random(seed), tmp_path_factory.mktemp("bytes") / "data.npz"
@@ -143,7 +143,7 @@ def test_any_changed_bytes_are_refused_or_read(tmp_path_factory: pytest.TempPath
     _assert_refused_or_read(path)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(seed=st.integers(0, 2**32))
 def test_any_array_in_place_of_any_other_is_refused_or_read(
     tmp_path_factory: pytest.TempPathFactory, seed: int

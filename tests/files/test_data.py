@@ -19,7 +19,7 @@ from tests.files.test_svmlight import small_data
 
 
 @given(ranking_data(min_rows=0))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_binary_data_survive_a_round_trip(tmp_path_factory: pytest.TempPathFactory, data: RankingData) -> None:
     path = tmp_path_factory.mktemp("npz") / "data.npz"
     write_data(data, path)
@@ -33,7 +33,7 @@ def test_every_ending_survives_a_round_trip(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["data.npz", "data.svm", "data.svm.gz"])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=ranking_data(), cuts=st.lists(st.integers(0, 8), max_size=3))
 def test_features_written_block_by_block_are_the_same_file(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: RankingData, cuts: list[int]

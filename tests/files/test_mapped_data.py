@@ -20,7 +20,7 @@ ENDINGS = ["d.svm", "d.txt.gz", "d.npz"]
 
 
 @pytest.mark.parametrize("name", ENDINGS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=ranking_data())
 def test_mapped_data_equal_those_in_memory(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: RankingData
@@ -73,7 +73,7 @@ def test_mapped_text_is_refused_as_text_in_memory_is(tmp_path: Path, fault: str)
     assert messages[0] == messages[1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(position=st.floats(0.0, 1.0, exclude_max=True), bit=st.integers(0, 7))
 def test_damaged_features_of_a_mapped_file_are_refused(
     tmp_path_factory: pytest.TempPathFactory, position: float, bit: int
@@ -101,7 +101,7 @@ def _write_shards(data: RankingData, folder: Path, names: list[str]) -> list[Pat
 
 
 @pytest.mark.parametrize("mapped", [False, True])
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(data=ranking_data(), n_files=st.integers(1, 3))
 def test_shards_equal_the_whole(
     tmp_path_factory: pytest.TempPathFactory, mapped: bool, data: RankingData, n_files: int

@@ -29,7 +29,7 @@ def _writable(data: RankingData) -> bool:
 
 
 @pytest.mark.parametrize("mapped", [False, True])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=ranking_data().filter(_writable))
 def test_parquet_survives_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, mapped: bool, data: RankingData
@@ -41,7 +41,7 @@ def test_parquet_survives_a_round_trip(
     assert is_mapped(again.X) == (mapped and data.X.size > 0)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(data=ranking_data().filter(_writable), cuts=st.lists(st.integers(0, 8), max_size=3), size=st.integers(1, 5))
 def test_blocks_do_not_change_the_rows(
     tmp_path_factory: pytest.TempPathFactory, data: RankingData, cuts: list[int], size: int

@@ -40,7 +40,7 @@ def small_data() -> RankingData:
 
 
 @given(ranking_data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_data_survive_a_round_trip(tmp_path_factory: pytest.TempPathFactory, data: RankingData) -> None:
     path = tmp_path_factory.mktemp("svm") / "data.svm"
     write_svmlight(data, path)

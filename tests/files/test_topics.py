@@ -40,7 +40,7 @@ def written(folder: Path, text: str | bytes) -> Path:
 
 @pytest.mark.parametrize("name", ["topics.tsv", "topics.tsv.gz", "topics.jsonl", "topics.jsonl.gz"])
 @given(topics=st.dictionaries(ids, texts, min_size=1))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_topics_survive_a_round_trip(
     tmp_path_factory: pytest.TempPathFactory, name: str, topics: dict[str, str]
 ) -> None:

@@ -48,7 +48,7 @@ def as_float32(documents: dict[str, float]) -> dict[str, float]:
 
 
 @given(runs)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_run_survives_a_round_trip(tmp_path_factory: pytest.TempPathFactory, run: dict) -> None:
     path = tmp_path_factory.mktemp("run") / "run.txt"
     write_run(run, path)
@@ -60,7 +60,7 @@ def test_run_survives_a_round_trip(tmp_path_factory: pytest.TempPathFactory, run
 
 
 @given(judgements)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_qrels_survive_a_round_trip(tmp_path_factory: pytest.TempPathFactory, qrels: dict) -> None:
     path = tmp_path_factory.mktemp("qrels") / "qrels.txt"
     write_qrels(qrels, path)
@@ -68,7 +68,7 @@ def test_qrels_survive_a_round_trip(tmp_path_factory: pytest.TempPathFactory, qr
 
 
 @given(runs, st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_rows_in_any_order_and_chunk_size_give_the_same_run(
     tmp_path_factory: pytest.TempPathFactory, run: dict, data: st.DataObject
 ) -> None:
@@ -119,7 +119,6 @@ decimals = (
 
 
 @given(st.lists(decimals, min_size=1, max_size=20))
-@settings(deadline=None)
 def test_scores_are_read_to_the_last_bit(texts: list[str]) -> None:
     assert [score.hex() for score in read_scores(texts)] == [float(text).hex() for text in texts]
 

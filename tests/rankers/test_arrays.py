@@ -241,7 +241,7 @@ def test_columns_that_do_not_fit_are_refused_in_one_line(arguments, message) -> 
 cells = st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(width=32, allow_infinity=False)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.lists(cells, min_size=3, max_size=3), min_size=1, max_size=5))
 def test_objects_become_what_python_makes_of_them(rows) -> None:
     expected = np.array([[np.nan if cell is None else float(cell) for cell in row] for row in rows]).astype(np.float32)
@@ -250,7 +250,7 @@ def test_objects_become_what_python_makes_of_them(rows) -> None:
     np.testing.assert_array_equal(feature_matrix(pd.DataFrame(array)), expected)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(hnp.arrays(np.float32, hnp.array_shapes(min_dims=2, max_dims=2, max_side=5), elements=st.floats(width=32)))
 def test_first_infinite_is_the_first_that_numpy_finds(X) -> None:
     positions = np.argwhere(np.isinf(X)).tolist()

@@ -109,7 +109,7 @@ def test_any_value_in_place_of_any_other_is_refused_or_can_be_used(stored) -> No
     assert refused > EDITS // 3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), n_edits=st.integers(1, 4))
 def test_any_edits_are_refused_or_can_be_used(stored, seed: int, n_edits: int) -> None:
     _assert_refused_or_usable(_edited(stored, random.Random(seed), n_edits=n_edits))

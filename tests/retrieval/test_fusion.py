@@ -31,7 +31,7 @@ def _assert_equal(actual: Run, expected: dict[str, dict[str, float]]) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("norm", NORMS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(runs=several, missing=st.sampled_from(["zero", "lowest"]))
 def test_fuse_is_what_the_formulas_say(method: str, norm: str, runs: list, missing: str) -> None:
     if method == "rrf" and norm != "none":
@@ -48,7 +48,7 @@ def test_fuse_is_what_the_formulas_say(method: str, norm: str, runs: list, missi
         assert np.array_equal(result.trec_order(), np.arange(result.n_rows))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(runs=several, batch=st.integers(1, 7))
 def test_fuse_does_not_depend_on_how_queries_are_batched(runs: list, batch: int) -> None:
     whole = fuse(runs, "combmnz")
@@ -59,7 +59,7 @@ def test_fuse_does_not_depend_on_how_queries_are_batched(runs: list, batch: int)
     assert np.array_equal(parts.scores, whole.scores)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(runs=several, method=st.sampled_from(METHODS[:3]))
 def test_fuse_does_not_depend_on_the_order_of_runs(runs: list, method: str) -> None:
     one, other = fuse(runs, method), fuse(runs[::-1], method)
@@ -146,7 +146,7 @@ def _judged(runs: list) -> dict[str, dict[str, int]]:
     return {query: {doc: 2 * (position % 3 == 0) for position, doc in enumerate(docs)} for query, docs in pools.items()}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(runs=st.lists(rankings, min_size=2, max_size=2), norm=st.sampled_from([None, "none", "minmax", "zscore"]))
 def test_best_is_the_weighted_sum_that_its_log_names(runs: list, norm: str | None) -> None:
     qrels = _judged(runs)
@@ -219,7 +219,7 @@ def test_scores_beyond_float32_are_refused() -> None:
         fuse([{"q": {"a": -1.7976931348623157e308, "b": 1.0}}, {"q": {"a": 1.0}}], "combsum")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(runs=several, data=st.data(), method=st.sampled_from(["rrf", "combsum", "combmnz"]))
 def test_the_order_in_which_runs_are_named_changes_nothing(runs: list, data: st.DataObject, method: str) -> None:
     one, other = fuse(runs, method), fuse(data.draw(st.permutations(runs)), method)

@@ -113,7 +113,7 @@ def runs(seed: int):
     return run("q0"), run("q1"), qrels
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10_000), st.sampled_from(NAMES))
 def test_value_is_what_evaluate_says_of_the_combined_run(seed, name) -> None:
     first, second, qrels = runs(seed)

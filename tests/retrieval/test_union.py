@@ -90,7 +90,7 @@ def test_unions_that_name_what_is_not_there_are_refused(text: str, message: str)
     assert "\n" not in str(refused.value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(RUN, RUN, RUN)
 def test_union_keeps_the_first_source_and_adds_the_others_by_reciprocal_rank(
     first: dict[str, dict[str, float]], second: dict[str, dict[str, float]], third: dict[str, dict[str, float]]

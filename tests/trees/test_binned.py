@@ -82,7 +82,7 @@ def test_trees_do_not_depend_on_the_storage(subsample: float, n_threads: int) ->
         assert booster.scores.tobytes() == first.scores.tobytes()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10_000), st.floats(0.0, 0.5))
 def test_values_of_binned_rows_equal_scores_of_their_features(seed: int, missing: float) -> None:
     """Also of rows that were not trained on, with values beyond the training rows' and missing where none was."""

@@ -26,7 +26,7 @@ def _bins_of(X: np.ndarray, max_bin: int = 255) -> tuple:
     return bins, _digits(Columns.of(bins), X)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(arrays(np.float32, (40, 3), elements=VALUES), st.integers(2, 255))
 def test_bins_agree_with_their_edges(X: np.ndarray, max_bin: int) -> None:
     bins, binned = _bins_of(X, max_bin)
@@ -40,7 +40,7 @@ def test_bins_agree_with_their_edges(X: np.ndarray, max_bin: int) -> None:
         assert bins.missing[feature] == (not present.all())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(st.integers(-40, 40), st.integers(1, 30)), min_size=1, max_size=60), st.integers(2, 40))
 def test_edges_equal_the_oracle(runs: list[tuple[int, int]], max_bin: int) -> None:
     values, counts = zip(*runs, strict=True)
@@ -90,7 +90,7 @@ def test_bins_of_a_constant_feature_are_one() -> None:
     assert not binned.any()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.integers(1, 255), st.booleans()), min_size=1, max_size=60))
 def test_columns_hold_each_feature_once_and_never_more_codes_than_a_byte(features: list[tuple[int, bool]]) -> None:
     n_bins, missing = (np.array(values) for values in zip(*features, strict=True))

@@ -156,7 +156,7 @@ def test_scores_of_sets_equal_the_oracle(most: int, sizes: tuple[int, ...]) -> N
     np.testing.assert_array_equal(score_rows(again, X), expected)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 2**32), n_leaves=st.integers(1, 16))
 def test_contributions_of_sets_are_shapley_values(seed: int, n_leaves: int) -> None:
     random = np.random.default_rng(seed)

@@ -24,7 +24,7 @@ def _contributions(forest: Forest, leaf_count: np.ndarray, X: np.ndarray, n_thre
     return out
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), n_leaves=st.integers(1, 24), n_features=st.integers(1, 5))
 def test_contributions_are_shapley_values(seed: int, n_leaves: int, n_features: int) -> None:
     random = np.random.default_rng(seed)

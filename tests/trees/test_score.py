@@ -204,7 +204,7 @@ def test_scores_do_not_depend_on_how_rows_lie_in_memory(n_rows: int) -> None:
     np.testing.assert_array_equal(score_rows(forest, X.astype(np.float64)), expected)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     sizes=st.lists(st.integers(1, 80), min_size=0, max_size=20),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from rerank.errors import InvalidInputError, RerankError
 from rerank.evaluation.comparison import compare
@@ -31,7 +31,6 @@ labels = st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 4)
 judgements = st.dictionaries(ids, st.dictionaries(ids, labels, min_size=1, max_size=8), max_size=5)
 feature_names = st.lists(st.text("fgé<.", min_size=1, max_size=4), unique=True, max_size=4)
 optional = st.booleans()
-SLOW = [HealthCheck.too_slow]  # on a busy machine
 
 
 def assert_same(table, other) -> None:
@@ -73,7 +72,7 @@ def ranking_data(draw) -> RankingData:
 
 
 @given(runs, st.text("abc-=.", min_size=1, max_size=9))
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=60)
 def test_run_survives_a_frame(table: dict, name: str) -> None:
     run = replace(Run.of(table), name=name)
     assert_same(run, Run.from_frame(run.to_frame(), name))
@@ -81,7 +80,7 @@ def test_run_survives_a_frame(table: dict, name: str) -> None:
 
 
 @given(runs, st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=60)
 def test_run_keeps_the_order_of_tied_documents_by_rank(table: dict, random) -> None:
     tied = {query_id: dict.fromkeys(documents, 1.0) for query_id, documents in table.items()}
     run = Run.of(tied)
@@ -93,7 +92,7 @@ def test_run_keeps_the_order_of_tied_documents_by_rank(table: dict, random) -> N
 
 
 @given(judgements)
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=60)
 def test_qrels_survive_a_frame(table: dict) -> None:
     qrels = Qrels.of(table)
     assert_same(qrels, Qrels.from_frame(qrels.to_frame()))
@@ -101,7 +100,7 @@ def test_qrels_survive_a_frame(table: dict) -> None:
 
 
 @given(ranking_data())
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=60)
 def test_ranking_data_survive_a_frame(data: RankingData) -> None:
     frame = data.to_frame()
     assert list(frame.columns)[:2] == ["query_id", "doc_id"]
@@ -110,7 +109,7 @@ def test_ranking_data_survive_a_frame(data: RankingData) -> None:
 
 
 @given(ranking_data(), st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=40)
 def test_frame_of_some_queries_is_the_selected_data(data: RankingData, choice) -> None:
     numbers = choice.draw(st.lists(st.integers(0, max(len(data) - 1, 0)), unique=True, max_size=len(data)))
     frame = data.to_frame()
@@ -142,7 +141,7 @@ def test_qrels_take_the_columns_of_other_tools() -> None:
 
 
 @given(st.dictionaries(ids, st.text("ab c", min_size=1).filter(str.strip), min_size=1, max_size=5))
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=60)
 def test_topics_survive_a_frame(table: dict) -> None:
     topics = Topics.of(table)
     assert list(Topics.of(topics.to_frame()).items()) == list(topics.items())
@@ -274,7 +273,7 @@ def test_comparison_as_a_frame_has_every_figure() -> None:
 
 
 @given(runs)
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=40)
 def test_tables_show_the_first_rows(table: dict) -> None:
     for shown in (Run.of(table), Qrels.of({q: dict.fromkeys(docs, 1) for q, docs in table.items()})):
         text = repr(shown)
@@ -298,7 +297,7 @@ def test_table_of_a_run_is_short() -> None:
 
 
 @given(ranking_data())
-@settings(max_examples=20, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=20)
 def test_table_of_data_has_its_counts(data: RankingData) -> None:
     assert repr(data).startswith("RankingData: ")
 

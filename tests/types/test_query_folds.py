@@ -10,7 +10,7 @@ from rerank.types.ranking_data import folds_of_groups, groups_of_queries, number
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(2, 4), st.integers(0, 3))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_group_is_in_one_fold_and_sizes_differ_by_at_most_the_largest_group(
     groups: list[int], n_folds: int, seed: int
 ) -> None:
