@@ -117,7 +117,9 @@ def command(
             if least is not None:
                 log.info(
                     "%d documents have the probabilities asked for, of %d of %d queries",
-                    *(result.n_rows, sum(len(result[query_id]) > 0 for query_id in result), len(queries)),
+                    result.n_rows,
+                    sum(len(result[query_id]) > 0 for query_id in result),
+                    len(queries),
                 )
             if method is not None:
                 result = rerank.diversify(opened, result, method)

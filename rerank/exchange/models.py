@@ -136,7 +136,8 @@ def _trees_for(kind: Format, model: Ranker) -> TreeModel:
     if trees.category_values and not kind.writes_values:
         log.warning(
             "%s: the values of the categories of %s are not written; give the model their codes, from 0.",
-            *(kind.name, ", ".join(model.categories_)),
+            kind.name,
+            ", ".join(model.categories_),
         )
     return trees
 

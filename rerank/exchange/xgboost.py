@@ -198,7 +198,9 @@ def _trees(model: Any, attributes: Any, is_estimator: bool) -> list[Any]:
         log.warning(
             "xgboost: all %d trees are used, as by Booster.predict; the best iteration is %d, up to which "
             "XGBRanker.predict uses them. Import booster[: %d] for these.",
-            *(len(trees), best, best + 1),
+            len(trees),
+            best,
+            best + 1,
         )
     return trees
 

@@ -374,7 +374,10 @@ class BoundIndex(InOrder):
         if without:
             log.warning(
                 "Topics without hits, which a run file cannot contain: %d of %d (%s%s).",
-                *(len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else ""),
+                len(without),
+                len(run),
+                ", ".join(without[:3]),
+                ", ..." if len(without) > 3 else "",
             )
         return run
 
@@ -476,7 +479,8 @@ class BoundIndex(InOrder):
             log.warning(
                 "topics: the index has %d of their %d words. Are they in the language of the documents and its "
                 "analyser?",
-                *(n_known, len(words)),
+                n_known,
+                len(words),
             )
         return extract(**inputs)
 
@@ -544,7 +548,9 @@ class BoundIndex(InOrder):
         if without:
             log.warning(
                 "qrels: %d of %d queries have no judgements, e.g. %s: all their documents get label 0. Leave them out.",
-                *(len(without), len(run), without[0]),
+                len(without),
+                len(run),
+                without[0],
             )
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
@@ -785,7 +791,9 @@ def log_judged(table: Run | RankingData, qrels: Qrels) -> None:
     _, judged = qrels.lookup(table.query_ids, table.query_ptr, table.doc_ids)
     log.info(
         "labels: %d queries, %d documents, of which %d are judged; the others count as label 0.",
-        *(len(table), len(table.doc_ids), int(judged.sum())),
+        len(table),
+        len(table.doc_ids),
+        int(judged.sum()),
     )
 
 
@@ -797,7 +805,9 @@ def log_unknown(forward: ForwardIndex, qrels: Qrels, queries: Iterable[str]) -> 
     if len(unknown):
         log.warning(
             "qrels: %d of the %d judged documents are not in the index, e.g. %s",
-            *(len(unknown), len(judged), judged[unknown[0]]),
+            len(unknown),
+            len(judged),
+            judged[unknown[0]],
         )
 
 

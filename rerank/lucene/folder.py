@@ -90,7 +90,9 @@ def check_checksums(folder: Path, indexes: Sequence[Path], arrays: Path) -> None
     if seconds > _MOST_SECONDS:
         log.info(
             "%s: the checksums of Lucene's files were compared: %.1f GB in %.0f s, once until a file changes.",
-            *(folder, sum(sizes) / 1e9, seconds),
+            folder,
+            sum(sizes) / 1e9,
+            seconds,
         )
     write_note(notes, state)
 

@@ -214,7 +214,6 @@ class TextAnalyser:
         whole: list[int] = []
         if (entries < 0).any():
             unknown = set(chain.from_iterable(words)) - self._words.keys()
-            # Lucene's tokenizer cuts at 255 characters, wherever the word begins.
             too_long = {word for word in unknown if len(word) > MOST_WORD_BYTES}
             if too_long:
                 whole = [number for number, of_text in enumerate(words) if not too_long.isdisjoint(of_text)]

@@ -593,7 +593,10 @@ def _weight_of_judged(data: RankingData, scores: Floats, measure: Measure, seed:
     factor = FACTORS[_best(values)[0]] if gain > error else 0.0
     log.info(
         "fusion: judged queries with similar lists %s: %s %+.4f on held-out queries, standard error %.4f.",
-        *(f"are compared, factor {factor:g}" if factor else "are not used", measure.name, gain, error),
+        f"are compared, factor {factor:g}" if factor else "are not used",
+        measure.name,
+        gain,
+        error,
     )
     return float(factor * unit)
 

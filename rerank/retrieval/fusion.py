@@ -296,7 +296,14 @@ def fuse(
             "best: alpha %r of %s, best from %r to %r: %s %.4f on the qrels that chose it (a run file may differ "
             "where scores are equal as float32); fuse other queries with "
             "--method weighted --weights %r,%r --norm %s --missing lowest",
-            *(best.alpha, records[0].name, best.low, best.high, best.metric, best.value, *weights, chosen),
+            best.alpha,
+            records[0].name,
+            best.low,
+            best.high,
+            best.metric,
+            best.value,
+            *weights,
+            chosen,
         )
     factors = np.ones(len(records)) if weights is None else np.asarray(weights, dtype=np.float64)
     query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
