@@ -1,20 +1,22 @@
-"""Make the wheel of lucene-rerank-jar from Anserini's fat jar: build_jar.py FOLDER [PYSERINI].
+"""The build back end of lucene-rerank-jar (PEP 517): makes its wheel from the fat jar of Anserini that pyserini holds.
 
-PYSERINI is the folder of an installed pyserini of the version in jar/requirements.txt, which is otherwise installed for
-the moment. The wheel holds the classes that `rerank` reaches: those that its own Java classes and ENTRY_POINTS name,
-those that these name, and so on. A name counts wherever a class file holds it as a text: as a class, in a signature, in
-an annotation, or as the argument of Class.forName. What Java finds by other ways is added: services
-(META-INF/services), implementations of Lucene's attributes (`Impl`), plugins of Log4j. The same fat jar gives the same
-bytes. Needs the package `build`.
+`pip install ./jar` in a checkout calls it. It downloads the source archive of pyserini that requirements.txt names,
+with its checksum, and takes the fat jar out; nothing of pyserini is installed. The wheel holds the classes that
+`rerank` reaches: those that its own Java classes and ENTRY_POINTS name, those that these name, and so on. A name counts
+wherever a class file holds it as a text: as a class, in a signature, in an annotation, or as the argument of
+Class.forName. What Java finds by other ways is added: services (META-INF/services), implementations of Lucene's
+attributes (`Impl`), plugins of Log4j. The same fat jar gives the same bytes.
+
+As a program, `build_jar.py FOLDER` puts the fat jar into a folder, for compare_jars.py.
 """
 
-import hashlib
 import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import tomllib
 import zipfile
@@ -24,7 +26,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BRIDGE = HERE.parent / "rerank" / "lucene" / "java" / "rerank" / "lucene"
 PACKAGE = "lucene_rerank_jar"
-FAT_JAR = "resources/jars/anserini-{}-fatjar.jar"
+FAT_JAR = "pyserini/resources/jars/anserini-{}-fatjar.jar"
 EPOCH = (1980, 1, 1, 0, 0, 0)
 EPOCH_SECONDS = "315532800"
 
@@ -106,7 +108,9 @@ class FatJar:
     """The fat jar: its classes, and its other files."""
 
     def __init__(self, path: Path) -> None:
+        self.name = path.name
         self._archive = zipfile.ZipFile(path)
+        self.close = self._archive.close
         names = sorted(name for name in self._archive.namelist() if not name.endswith("/"))
         self.classes: dict[str, list[str]] = {}  # the files of a class, one for each version of Java
         self.resources: list[str] = []
@@ -235,42 +239,67 @@ def write_jar(path: Path, files: dict[str, bytes]) -> None:
             archive.writestr(zipfile.ZipInfo(name, EPOCH), content)
 
 
-def build_wheel(pyserini: Path, target: Path) -> Path:
-    """Make the wheel in a folder; return its path."""
-    version = tomllib.loads((HERE / "pyproject.toml").read_text("utf8"))["project"]["version"]
-    fat_jar = pyserini / FAT_JAR.format(version.partition(".post")[0])
-    if not fat_jar.is_file():
-        sys.exit(f"{fat_jar}: expected a jar of the version in jar/pyproject.toml, got none. Install its pyserini.")
-    jar = FatJar(fat_jar)
+def build_wheel(wheel_directory: str, config_settings: object = None, metadata_directory: str | None = None) -> str:
+    """Make the wheel in a folder and return its name, as PEP 517 asks; it takes no settings."""
+    from setuptools import build_meta
+
+    if not BRIDGE.is_dir():
+        sys.exit(f"lucene-rerank-jar: expected to be built in a checkout of rerank, got no {BRIDGE}. Build it there.")
+    target, before = os.path.abspath(wheel_directory), os.getcwd()
     with tempfile.TemporaryDirectory() as name:
+        jar = FatJar(download_fat_jar(Path(name)))
         source = Path(name) / "source"
-        (source / "licenses").mkdir(parents=True)
-        for file in ("pyproject.toml", "README.md", "NOTICE", f"{PACKAGE}/__init__.py"):
-            (source / file).parent.mkdir(exist_ok=True)
-            shutil.copyfile(HERE / file, source / file)
-        shutil.copyfile(HERE.parent / "LICENSE", source / "LICENSE")
-        for file in LICENCES:
-            (source / "licenses" / file.replace("/", ".")).write_bytes(jar.read(file))
-        write_jar(source / PACKAGE / fat_jar.name.replace("-fatjar", ""), slim_files(jar))
-        for path in source.rglob("*"):
-            path.chmod(0o755 if path.is_dir() else 0o644)  # the wheel notes the modes of files
-        command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(target), str(source)]
-        variables = {**os.environ, "SOURCE_DATE_EPOCH": EPOCH_SECONDS}
-        subprocess.run(command, check=True, env=variables, stdout=subprocess.DEVNULL)
-    return target / f"{PACKAGE}-{version}-py3-none-any.whl"
+        write_source(source, jar)
+        os.environ["SOURCE_DATE_EPOCH"] = EPOCH_SECONDS
+        os.chdir(source)
+        try:
+            return str(build_meta.build_wheel(target))
+        finally:
+            os.chdir(before)
+            jar.close()
 
 
-def main() -> None:
-    target, *installed = map(Path, sys.argv[1:])
-    with tempfile.TemporaryDirectory() as folder:
-        if not installed:
-            options = ("-q", "--no-deps", "--ignore-requires-python", "--target", folder)
-            source = HERE / "requirements.txt"
-            subprocess.run([sys.executable, "-m", "pip", "install", *options, "-r", str(source)], check=True)
-        wheel = build_wheel(*installed or [Path(folder) / "pyserini"], target)
-    content = wheel.read_bytes()
-    print(f"{wheel.name} {len(content)} bytes, sha256 {hashlib.sha256(content).hexdigest()}")
+def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
+    """Refuse a source archive, which would lack the Java classes of `rerank` that say what is needed."""
+    sys.exit("lucene-rerank-jar: expected a wheel to be asked for, got a source archive. Run `pip wheel ./jar`.")
+
+
+def download_fat_jar(folder: Path) -> Path:
+    """Put the fat jar of the pyserini in requirements.txt into a folder and return its path."""
+    options = ("--quiet", "--disable-pip-version-check", "--no-deps", "--ignore-requires-python", "--require-hashes")
+    command = [sys.executable, "-m", "pip", "download", *options, "--dest", folder, "-r", HERE / "requirements.txt"]
+    if subprocess.run(command, check=False).returncode:
+        sys.exit("lucene-rerank-jar: expected to download pyserini by pip, got the error above. Check the network.")
+    wanted = FAT_JAR.format(version().partition(".post")[0])
+    with tarfile.open(next(folder.glob("pyserini-*.tar.gz"))) as archive:
+        member = next((one for one in archive if one.name.endswith(f"/{wanted}")), None)
+        content = None if member is None else archive.extractfile(member)
+        if content is None:
+            sys.exit(f"{archive.name}: expected {wanted}, of the version in jar/pyproject.toml, got none. Correct one.")
+        path = folder / wanted.rpartition("/")[2]
+        with content, open(path, "wb") as file:
+            shutil.copyfileobj(content, file)
+    return path
+
+
+def version() -> str:
+    """Return the version in pyproject.toml."""
+    return str(tomllib.loads((HERE / "pyproject.toml").read_text("utf8"))["project"]["version"])
+
+
+def write_source(source: Path, jar: FatJar) -> None:
+    """Write what setuptools makes the wheel of: the slim jar, licences, and the files of this folder."""
+    (source / "licenses").mkdir(parents=True)
+    for file in ("pyproject.toml", "README.md", "NOTICE", f"{PACKAGE}/__init__.py"):
+        (source / file).parent.mkdir(exist_ok=True)
+        shutil.copyfile(HERE / file, source / file)
+    shutil.copyfile(HERE.parent / "LICENSE", source / "LICENSE")
+    for file in LICENCES:
+        (source / "licenses" / file.replace("/", ".")).write_bytes(jar.read(file))
+    write_jar(source / PACKAGE / jar.name.replace("-fatjar", ""), slim_files(jar))
+    for path in source.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)  # the wheel notes the modes of files
 
 
 if __name__ == "__main__":
-    main()
+    print(download_fat_jar(Path(sys.argv[1])))

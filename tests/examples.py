@@ -20,11 +20,16 @@ from tests.warm import ask, write_shim
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SCRIPT = re.compile(r"^\./(scripts/\S+)", re.MULTILINE)
+INSTALLATION = re.compile(r"^pip install ", re.MULTILINE)
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
-    """Return language and text of each example on a page; calls of the repository's own scripts are left out."""
-    return [(language, text) for language, text in FENCE.findall(page.read_text("utf8")) if not SCRIPT.search(text)]
+    """Return language and text of each example on a page.
+
+    What calls the repository's own scripts or installs the package is left out: .ci/clean_room.py runs README's.
+    """
+    examples = FENCE.findall(page.read_text("utf8"))
+    return [(language, text) for language, text in examples if not (SCRIPT.search(text) or INSTALLATION.search(text))]
 
 
 class Examples:

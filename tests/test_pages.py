@@ -5,7 +5,6 @@ The demo, which takes a minute on the whole standard library, reads a part of it
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from rerank.cli.demo import next_commands
 from tests.examples import ROOT, SCRIPT, Examples, blocks, write_collection
 from tests.lucene.anserini import build_collection
 
@@ -37,25 +37,16 @@ def test_examples_of_a_page_run_and_write_what_they_name(page: Path, examples: E
     write_collection(tmp_path)
     if ANSERINI in page.read_text("utf8"):
         _write_anserini_index(tmp_path)
-    demo = f"rerank -q demo --library {Path(asyncio.__file__).parent} "
     for language, text in blocks(page):
-        output = examples.run(language, text.replace("rerank demo ", demo), tmp_path)
-        folder = tmp_path / "demo-output" if "\ncd demo-output\n" in text else tmp_path
+        examples.run(language, text, tmp_path)
         if page == README:
-            assert [name for name in WRITTEN.findall(text) if not (folder / name).exists() and "demo" not in name] == []
-        if "rerank demo " in text:
-            _check_commands_of_the_demo(output, text, examples, folder)
+            assert [name for name in WRITTEN.findall(text) if not (tmp_path / name).exists()] == []
 
 
-def _check_commands_of_the_demo(output: str, block: str, examples: Examples, folder: Path) -> None:
-    """Check that the demo prints the commands of the page, and that those that follow them run."""
-    table, _, message = output.partition("\nDocuments, topics")
-    assert table.startswith("run ")
-    commands = [line for line in message.splitlines() if re.match("cd |rerank ", line)]
-    assert [line.split()[1] for line in commands[5:]] == ["search", "explain", "serve"]
-    assert commands[:5] == block.splitlines()[1:6]
-    examples.run("sh", "\n".join(commands[5:7]), folder)
-    assert (folder / "report.html").is_file()
+def test_readme_has_the_commands_that_the_demo_prints() -> None:
+    printed = [line for line in next_commands(Path("demo-output")).splitlines() if re.match("cd |rerank ", line)]
+    assert [line.split()[1] for line in printed[5:]] == ["search", "explain", "serve"]
+    assert "\n".join(printed[:6]) in README.read_text("utf8")
 
 
 def _write_anserini_index(folder: Path) -> None:

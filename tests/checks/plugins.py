@@ -69,8 +69,7 @@ def main() -> None:
         python = environment / "bin" / "python"
         if not python.exists():
             run(sys.executable, "-m", "venv", environment)
-        run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", scratch, ROOT)
-        run(sys.executable, ROOT / "jar" / "build_jar.py", scratch)
+        run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", scratch, ROOT, ROOT / "jar")
         wheel = next(Path(scratch).glob("lucene_rerank-*.whl"))
         packages = [f"lucene-rerank[{','.join(EXTRAS)}] @ {wheel.as_uri()}", "pytest", "pandas", *CLIENTS]
         pyserini = PYSERINI[sys.version_info < (3, 12)]
