@@ -32,7 +32,8 @@ def command() -> None:
     log.disabled = True  # what it would say of the random collection
     try:
         compile_training()
-        with TemporaryDirectory() as folder, environment_variable("RERANK_CACHE", folder):
+        # Windows removes no file that is still mapped
+        with TemporaryDirectory(ignore_cleanup_errors=True) as folder, environment_variable("RERANK_CACHE", folder):
             compile_features(Path(folder) / "index")
         make_class_archive()
     except (OSError, RerankError) as error:  # Lucene is not installed, or its archive cannot be written

@@ -91,7 +91,7 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code; an internal error is shown with its traceback."""
     argv = sys.argv[1:] if arguments is None else arguments
     if isinstance(sys.stdout, io.TextIOWrapper):  # UTF-8 in any locale, and file names with their original bytes
-        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     try:
         with cli.make_context("rerank", list(argv) or ["--help"]) as context:
             cli.invoke(context)

@@ -269,7 +269,7 @@ def _absolute(path: Any) -> Any:
         return {name: _absolute(inner) for name, inner in path.items()}
     if isinstance(path, list | tuple):
         return [_absolute(inner) for inner in path]
-    return str(path if data_set_name(path) else Path(path).resolve())
+    return Path(path).as_posix() if data_set_name(path) else str(Path(path).resolve())
 
 
 def check_output_folder(path: str | Path) -> Path:

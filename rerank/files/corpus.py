@@ -40,7 +40,7 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from rerank.errors import FileFormatError, InvalidInputError, log, shown, suggestion
@@ -94,7 +94,7 @@ _WITHIN = ("text within <DOC> and </DOC>", "Enclose or remove it", " \t\r\n\x1a"
 
 def data_set_name(path: FileLike) -> str | None:
     """Return NAME of `irds:NAME`, None for any other path."""
-    text = str(path)
+    text = path.as_posix() if isinstance(path, PurePath) else str(path)  # Windows has backslashes in paths
     return text.removeprefix(PREFIX) if text.startswith(PREFIX) else None
 
 

@@ -186,7 +186,8 @@ def _system_errors(path: Path, expected: str) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, NotADirectoryError) as fault:
-        raise MissingFileError(path, f"{expected}{' (standard input is /dev/stdin)' * (str(path) == '-')}") from fault
+        stdin = " (standard input is /dev/stdin)" if str(path) == "-" and os.name == "posix" else ""
+        raise MissingFileError(path, f"{expected}{stdin}") from fault
     except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
         message = "expected a whole gzip file, got a damaged one. Make or fetch it again."
         raise FileFormatError(path, None, message) from fault

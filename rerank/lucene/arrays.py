@@ -160,6 +160,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
     }
     values["fingerprint"] = _fingerprint(values, arrays)
     store.write(folder / ARRAYS, KIND, values, arrays)
+    del arrays  # Windows removes no mapped file
     shutil.rmtree(parts)
     write_note([folder / ARRAYS_NOTE], file_state(folder / ARRAYS))
     return doc_ids

@@ -73,7 +73,7 @@ class CorpusFiles:
     def _write(self, shard: int) -> None:
         parts = self._parts[shard]
         name = f"{self.counts[shard] - len(parts):012d}.{self._ending}"
-        (self._folders[shard] / name).write_text("".join(parts), encoding="utf8")
+        (self._folders[shard] / name).write_text("".join(parts), encoding="utf8", newline="\n")
         parts.clear()
 
 

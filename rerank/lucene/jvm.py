@@ -83,7 +83,7 @@ def make_archive(java: Path, jar: Path) -> None:
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, encoding="utf8", errors="replace", check=False)
     if done.returncode != 0:
         line = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()[-1]
         raise RerankError(f"Java: expected an archive of its classes, got: {line}. Java starts more slowly without it.")

@@ -5,6 +5,9 @@ end, with the mode of the file that it replaces. The content of a folder is writ
 `.NAME.<random>.part.new` next to a part file that stays empty. The writing process holds an flock on the part file,
 which the system releases when the process ends in any way. A part file without a lock was left by a killed process; the
 next process that writes the same target removes it with its folders.
+
+Windows has no such lock, and renames and removes no file that is open or mapped: there, a part file is closed before it
+is renamed, and what a killed process left stays.
 """
 
 import errno
@@ -24,7 +27,7 @@ from rerank.errors import InvalidInputError, MissingFileError, RerankError
 
 try:
     import fcntl
-except ImportError:  # Windows: part files of killed processes are not removed
+except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 GZIP_LEVEL = 6
@@ -76,7 +79,7 @@ def staged_folder(
     with _system_errors(target, error, target.parents):
         try:
             beside.parent.mkdir(parents=True, exist_ok=True)
-            with _new_part(beside) as raw, raw:
+            with _new_part(beside) as raw:
                 folder = Path(f"{raw.name}.new")
                 try:
                     folder.mkdir()
@@ -141,7 +144,10 @@ def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
 @contextmanager
 def _new_part(target: Path) -> Iterator[io.FileIO]:
     """Yield a new part file next to the target, which stays locked to the end of the block and is removed there."""
-    beginning = f".{os.fsdecode(os.fsencode(target.name)[: LONGEST_NAME - _N_RESERVED])}"
+    name = target.name
+    while len(os.fsencode(name)) > LONGEST_NAME - _N_RESERVED:
+        name = name[:-1]  # whole characters: macOS refuses other names
+    beginning = f".{name}"
     _remove_abandoned(target, beginning)
     while True:
         part = target.with_name(f"{beginning}.{os.urandom(6).hex()}.part")
@@ -151,12 +157,14 @@ def _new_part(target: Path) -> Iterator[io.FileIO]:
             break
         raw.close()
         part.unlink(missing_ok=True)
-    lock = os.dup(raw.fileno())
+    lock = None if fcntl is None else os.dup(raw.fileno())  # until the file, which is closed before, is renamed
     try:
-        yield raw
+        with raw:
+            yield raw
     finally:
         part.unlink(missing_ok=True)
-        os.close(lock)
+        if lock is not None:
+            os.close(lock)
 
 
 def _remove_abandoned(target: Path, beginning: str) -> None:
@@ -179,6 +187,16 @@ def _remove_part(part: Path, target: Path) -> None:
         elif name.startswith(f"{part.name}."):
             shutil.rmtree(folder, ignore_errors=True)
     part.unlink(missing_ok=True)
+
+
+def wait_for_lock(file: int) -> None:
+    """Lock a file that is open to be written, until it is closed; OSError where that takes Windows 10 s, or fails."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file, msvcrt.LK_LOCK, 1)
+    elif fcntl is not None:
+        fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def _lock(file: int) -> bool | None:

@@ -133,6 +133,7 @@ def write(path: str | Path, kind: Kind, values: Mapping[str, Any], arrays: Mappi
         for name, content in {"about": about, **arrays}.items():
             array = content if isinstance(content, Blocks) else Blocks(content.dtype, content.shape, [content])
             info = zipfile.ZipInfo(f"{name}.npy")  # without a time
+            info.create_system = 3  # Unix, on Windows as well
             start = handle.tell() + _LOCAL + len(info.filename.encode()) + 4 + _ZIP64
             info.extra = struct.pack("<HH", _ALIGNMENT_FIELD, -start % _ALIGNMENT) + bytes(-start % _ALIGNMENT)
             with archive.open(info, "w", force_zip64=True) as entry:

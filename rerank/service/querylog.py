@@ -4,7 +4,6 @@ A thread of its own appends to the files: a request never waits for a disk or fo
 append leaves a line without its end, which is cut off before the next append.
 """
 
-import fcntl
 import hashlib
 import hmac
 import json
@@ -28,6 +27,7 @@ from prometheus_client import Counter
 from rerank.clicks.reading import EVENTS, TOPICS, key_of_text
 from rerank.errors import InvalidInputError, log, shown
 from rerank.files.data import svmlight_text
+from rerank.runtime.output import wait_for_lock
 from rerank.service.bodies import SearchJob
 from rerank.service.settings import ServiceError, Settings
 from rerank.types import RankingData, Run
@@ -39,7 +39,7 @@ KEY_BYTES = 32
 _LETTERS = 4  # bytes of a token for each document
 MOST_BYTES = 64 << 20  # of the entries that wait
 _END_SECONDS = 2.0  # for what waits at the end
-_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe is refused, not waited for
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # a pipe is refused, not waited for; Windows has none among files
 PRIVATE = 0o600
 LOST = Counter("rerank_log_lost", "Entries that were not written to the log of queries.")
 
@@ -111,7 +111,7 @@ class Appender:
         reason: object = ""
         try:
             with _opened(self._folder / ".lock") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                wait_for_lock(lock.fileno())
                 taken = [(entry, done) for entry, done in taken if done.set_running_or_notify_cancel()]
                 _append(self._folder, [lines for entry, _ in taken for lines in entry])
         except Exception as error:  # of any kind: answers do not depend on the log
@@ -249,7 +249,7 @@ def folder_key(folder: Path) -> bytes:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.path.lexists(path):
             _make_key(path)
-        with FileIO(os.open(path, os.O_RDONLY | os.O_NONBLOCK)) as file:
+        with FileIO(os.open(path, os.O_RDONLY | _AT_ONCE)) as file:
             key = file.read()
     except OSError as error:
         raise InvalidInputError(
@@ -315,7 +315,7 @@ def _append(folder: Path, entries: Sequence[Lines]) -> None:
 
 def _opened(path: Path) -> FileIO:
     """Return a file that is open for appending, and made where it is not there."""
-    return FileIO(os.open(path, _FLAGS, PRIVATE), "r+")
+    return FileIO(os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _AT_ONCE, PRIVATE), "r+")
 
 
 def _beginning(file: FileIO, header: bytes) -> bytes:
@@ -324,7 +324,8 @@ def _beginning(file: FileIO, header: bytes) -> bytes:
         file.truncate(0)
         return header
     with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        file.truncate(content.rfind(b"\n") + 1)
+        end = content.rfind(b"\n") + 1
+    file.truncate(end)  # Windows shortens no mapped file
     return b""
 
 

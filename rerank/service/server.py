@@ -5,7 +5,6 @@ import inspect
 import logging
 import multiprocessing
 import os
-import resource
 import signal
 import socket
 import sys
@@ -38,6 +37,11 @@ from rerank.service.bodies import RERANK_PATHS, Events, Rerank, Search, read_bod
 from rerank.service.querylog import folder_key
 from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings
 from rerank.version import __version__
+
+try:
+    import resource
+except ImportError:  # Windows, which does not limit open files
+    resource = None  # type: ignore[assignment]
 
 _MOST_HEAD = 1 << 15  # bytes of a request's line and headers
 _KEEP_ALIVE = 75  # seconds; load balancers keep idle connections for up to 60
@@ -240,6 +244,8 @@ class _Supervisor(Multiprocess):
 
 def serve(settings: Settings) -> None:
     """Answer requests until SIGTERM, or SIGINT, after which KeyboardInterrupt is raised."""
+    if settings.workers > 1 and resource is None:
+        raise InvalidInputError(f"--workers: expected 1 on Windows, got {settings.workers}. Leave it out.")
     Index.open(settings.index)  # is checked before the socket is opened, as the log's folder is
     if settings.log_queries is not None:
         folder_key(settings.log_queries)
@@ -251,12 +257,18 @@ def serve(settings: Settings) -> None:
         if settings.workers > 1:
             _serve_by_workers(settings, listener)
             return
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is a model to load again
+        _at_hangup(signal.SIG_IGN)  # until there is a model to load again
         service = _opened(settings, listener)
         server = Server(config_of(settings, make_app(service)))
         signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn, which ends at it, raises it again at the end
-        signal.signal(signal.SIGHUP, lambda *_: setattr(service, "reload_asked", True))
+        _at_hangup(lambda *_: setattr(service, "reload_asked", True))
         server.run([listener])
+
+
+def _at_hangup(handler: Any) -> None:
+    """Set what SIGHUP does, which Windows does not have."""
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, handler)
 
 
 def _opened(settings: Settings, listener: socket.socket) -> Service:
@@ -346,6 +358,8 @@ def config_of(settings: Settings, app: Callable[..., Any]) -> Config:
 
 def _allow_files() -> None:
     """Raise the limit of open files, as far as the system lets it, so that there can be many connections."""
+    if resource is None:
+        return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < _FILES:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(_FILES, hard) if hard >= 0 else _FILES, hard))
@@ -357,7 +371,8 @@ def bound_socket(host: str, port: int) -> socket.socket:
     # with the protocol named, asyncio sets TCP_NODELAY: otherwise an answer waits 40 ms for an acknowledgement
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":  # on Windows, another program could then take the address
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
     except (OSError, UnicodeError) as error:
         listener.close()

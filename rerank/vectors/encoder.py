@@ -147,6 +147,7 @@ def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> 
             stored = store.read(path, KIND, [note_path(path)])[1]["vectors"]
             if _agree(stored, probes, again):
                 return stored
+            del stored  # Windows replaces no mapped file
         log.info("%s: the encoder has changed; all documents are encoded again.", path)
     path.parent.mkdir(parents=True, exist_ok=True)
     shape = forward.n_docs, again.shape[1]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pytest
 
 from rerank.errors import FileFormatError, MissingFileError
-from rerank.files.corpus import corpus_format, read_documents
+from rerank.files.corpus import corpus_format, data_set_name, read_documents
 
 
 def written(folder: Path, text: str | bytes, name: str = "corpus.jsonl") -> Path:
@@ -167,3 +167,7 @@ def test_real_corpora_are_read(shared_data: Path) -> None:
         path = shared_data / "collections" / name / "corpus.jsonl"
         assert corpus_format(path) == "jsonl"
         assert len({document["id"] for document in read_documents(path)}) == count
+
+
+def test_name_of_a_data_set_has_slashes_on_windows() -> None:
+    assert data_set_name(PureWindowsPath("irds:beir/nfcorpus")) == "beir/nfcorpus"  # type: ignore[arg-type]

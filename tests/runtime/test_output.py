@@ -154,6 +154,13 @@ def test_part_of_a_killed_process_is_removed_and_that_of_a_live_one_stays(tmp_pa
     assert path.read_text() == "half"
 
 
+def test_part_of_a_long_name_has_whole_characters(tmp_path: Path) -> None:
+    with whole_file(tmp_path / f"x{'ä' * 120}"):
+        (part,) = tmp_path.iterdir()
+        assert part.name.encode().startswith(b".x")
+        assert len(part.name.encode()) < 255
+
+
 def test_many_writers_of_one_file_leave_one_whole_file(tmp_path: Path) -> None:
     def write(number: int) -> None:
         with whole_file(tmp_path / "out.txt") as handle:
