@@ -84,11 +84,13 @@ class Room:
         return sum(path.lstat().st_size for path in (self.checkout / name).rglob("*")) // 10**6
 
 
-def readme_script(leave_out: str | None) -> str:
-    """Return README's blocks as one script, which says how long each takes; lines that begin with `leave_out` go."""
+def readme_script(readme: Path, leave_out: str | None) -> str:
+    """Return a README's blocks as one script, which says how long each takes; lines that begin with `leave_out` go."""
     script = ["checkout=$PWD"]
-    for number, (language, text) in enumerate(BLOCK.findall((ROOT / "README.md").read_text("utf8")), 1):
+    for number, (language, text) in enumerate(BLOCK.findall(readme.read_text("utf8")), 1):
         lines = [line for line in text.splitlines() if leave_out is None or not line.startswith(leave_out)]
+        if not lines:
+            continue
         body = "\n".join(lines).replace("env/bin/activate", "env/Scripts/activate" if WINDOWS else "env/bin/activate")
         if language == "python":
             body = f"python - <<'END_OF_BLOCK'\n{body}\nEND_OF_BLOCK"
@@ -115,7 +117,7 @@ def main() -> None:
         room = Room(Path(folder), python)
         started = time.monotonic()
         room.bash(f"python3 -c {shlex.quote(COLLECTION)}")
-        room.bash(readme_script("./scripts/test" if given.steps else None))
+        room.bash(readme_script(room.checkout / "README.md", "./scripts/test" if given.steps else None))
         sizes = ", ".join(f"{name} {room.megabytes(name)} MB" for name in ("env", ".venv"))
         print(f"README, {python}: {time.monotonic() - started:.0f} s; {sizes}", flush=True)
         if given.steps:
