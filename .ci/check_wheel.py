@@ -10,6 +10,7 @@ core, and tries that alone.
 import os
 import re
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -97,10 +98,10 @@ def check_lucene(env: Environment) -> str:
     (env.folder / "docs.jsonl").write_text(DOCUMENTS)
     index = ("rerank", "--quiet", "index", "docs.jsonl", "-o", "index")
     message = env.run(*index, expected=2).stderr
-    command = re.fullmatch(r"rerank: Lucene: expected .*\. Run `(pip install .*)`\.\n", message)
+    command = re.fullmatch(r"rerank: Lucene: expected .*\. Run `(pip install .*)` in a checkout of rerank\.\n", message)
     if command is None:
         sys.exit(f"expected one line that says what to install, got: {message}")
-    env.run("bash", "-c", command.group(1))
+    env.run("bash", "-c", f"cd {shlex.quote(str(ROOT))} && {command.group(1)}")
     env.run("pip", "check")
     env.run(*index)
     env.run("python", "-c", SEARCH)

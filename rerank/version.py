@@ -1,3 +1,3 @@
 """The version of the package; `CITATION.cff` has it, too."""
 
-__version__ = "1.0.0rc1"
+__version__ = "1.0.0"

@@ -101,7 +101,7 @@ def command(
     if missing:
         raise RerankError(
             f"serve: expected {', '.join(_NEEDED)}, got no {' and no '.join(missing)}. "
-            "Run `pip install 'lucene-rerank[lucene,service]'`."
+            f"Run `pip install {' '.join(missing).replace('_', '-')}`."
         )
     from rerank.runtime.threads import thread_count
     from rerank.service.settings import Limits, Settings

@@ -417,8 +417,8 @@ def dask_distributed() -> Any:
 def not_installed(error: ImportError) -> ClusterError:
     """Return the error of a package of the extra `cluster` that is missing."""
     return ClusterError(
-        f"cluster: expected Dask, LightGBM and cryptography, got none ({one_line(error)}). Install them: pip install "
-        "'lucene-rerank[cluster]'."
+        f"cluster: expected Dask, LightGBM and cryptography, got none ({one_line(error)}). Run `pip install "
+        "'dask[array,dataframe]' distributed lightgbm scikit-learn cryptography`."
     )
 
 

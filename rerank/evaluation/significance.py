@@ -213,9 +213,9 @@ def _wilcoxon_p_value(difference: Floats) -> float:
     """
     from scipy.stats import rankdata, wilcoxon
 
-    if len(difference) > MOST_SIGNED:
-        return float(wilcoxon(difference).pvalue)
     changed = difference[difference != 0.0]
+    if len(changed) > MOST_SIGNED:
+        return float(wilcoxon(difference).pvalue)
     ranks = rankdata(np.abs(changed))
     sums = (next(_all_signs(len(changed))) > 0.0) @ ranks
     observed = ranks[changed > 0.0].sum()

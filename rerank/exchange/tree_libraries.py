@@ -435,9 +435,7 @@ class Onnx(Format):
         try:
             from onnx import TensorProto, helper
         except ImportError:
-            raise InvalidInputError(
-                "onnx: expected the package onnx, got none. Install it: pip install 'lucene-rerank[exchange]'."
-            ) from None
+            raise InvalidInputError("onnx: expected the package onnx, got none. Run `pip install onnx`.") from None
         summed(model, "onnx")
         attributes = _attributes(model.forest)
         for name in ("nodes_values", "target_weights"):

@@ -63,7 +63,7 @@ from rerank.files.source import (
 from rerank.types import Qrels, query_rows
 
 PREFIX = "irds:"
-INSTALL = "pip install 'lucene-rerank[ir-datasets]'"
+INSTALL = "pip install ir-datasets"
 _HAS = {"docs": "documents", "queries": "topics", "qrels": "qrels"}
 ID_KEYS = ("id", "_id", "docid", "doc_id", "docno")
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")

@@ -608,8 +608,7 @@ def _pyarrow(path: str | Path) -> tuple[Any, Any]:
         import pyarrow.parquet
     except ImportError as error:
         raise InvalidInputError(
-            f"{path}: expected pyarrow installed, which reads and writes Parquet, got none. Run "
-            "`pip install lucene-rerank[parquet]`."
+            f"{path}: expected pyarrow installed, which reads and writes Parquet, got none. Run `pip install pyarrow`."
         ) from error
     return pyarrow, pyarrow.parquet
 

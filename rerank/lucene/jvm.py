@@ -400,7 +400,7 @@ def _missing_parts() -> RerankError:
         missing.append("Anserini's jar")
     return RerankError(
         f"Lucene: expected pyjnius, Java {JAVA_VERSION} and Anserini's jar, got no {', no '.join(missing)}. "
-        "Run `pip install 'lucene-rerank[lucene]'`."
+        "Run `pip install ./jar '.[lucene]'` in a checkout of rerank."
     )
 
 

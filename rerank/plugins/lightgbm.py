@@ -156,7 +156,7 @@ class Settings:
         metrics = [] if more is None else list(more) if isinstance(more, list | tuple) else [more]
         own = ["ndcg"] if self.metrics is None else self.metrics
         names = dict.fromkeys([*_names_of([metric for metric in metrics if not callable(metric)]), *own])
-        at = [int(depth) for depth in np.atleast_1d(depths if self.eval_at is None else self.eval_at)]
+        at = sorted(int(depth) for depth in np.atleast_1d(depths if self.eval_at is None else self.eval_at))
         chosen: list[tuple[str, list[int]] | Callable[..., Any]] = []
         for name in names:
             symbol, _, depth = name.partition("@")

@@ -1,6 +1,6 @@
 """Assignment of judged queries to folds, training in each fold, and search of hyper-parameters.
 
-The search, with Optuna (`pip install 'lucene-rerank[tune]'`), does not see the held-out queries. The defaults are tried
+The search, with Optuna (extra `tune`), does not see the held-out queries. The defaults are tried
 first, the settings after them are drawn by the tree-structured Parzen estimator (Bergstra,
 Bardenet, Bengio and Kegl 2011, Algorithms for hyper-parameter optimization). A setting is given up where its measure is
 below the median of the earlier settings at the same iteration on the same queries (Optuna's median pruner).
@@ -423,9 +423,7 @@ def _optuna() -> Any:
     try:
         import optuna
     except ImportError as error:
-        raise RerankError(
-            "optuna: expected it installed for tuning, got none. Run `pip install 'lucene-rerank[tune]'`."
-        ) from error
+        raise RerankError("optuna: expected it installed for tuning, got none. Run `pip install optuna`.") from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna
 

@@ -281,7 +281,7 @@ def named_functions(name: str) -> Functions | None:
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
         raise InvalidInputError(
-            f"encoder {name}: expected the package {missing[0]}, got none. Run pip install 'lucene-rerank[{kind}]'."
+            f"encoder {name}: expected the package {missing[0]}, got none. Run `pip install {' '.join(missing)}`."
         )
     try:
         return load(model)
@@ -507,7 +507,7 @@ def _cross_encoder(name: str) -> Callable[[str, list[str]], Any]:
         model = CrossEncoder(name.removeprefix(CROSS_ENCODER), local_files_only=True)
     except Exception as error:  # libraries raise classes of their own for damaged files
         raise InvalidInputError(
-            f"scorer {name}: expected a model whose files are on this machine, got {exception_text(error)}. Run pip "
-            "install 'lucene-rerank[sentence-transformers]' and download the model, or correct the name."
+            f"scorer {name}: expected a model whose files are on this machine, got {exception_text(error)}. Run `pip "
+            "install sentence-transformers` and download the model, or correct the name."
         ) from error
     return lambda query, texts: model.predict([(query, text) for text in texts], show_progress_bar=False)

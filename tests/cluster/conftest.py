@@ -10,7 +10,7 @@ import pytest
 import rerank
 from tests.examples import write_collection
 
-pytest.importorskip("distributed", reason="Dask is not installed (pip install 'lucene-rerank[cluster]')")
+pytest.importorskip("distributed", reason="Dask is not installed (extra cluster)")
 
 
 @pytest.fixture(scope="package")

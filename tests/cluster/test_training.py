@@ -17,7 +17,7 @@ from rerank.rankers.ranker import ranker_class
 from rerank.types import RankingData
 from tests.rankers.test_lambdamart import ndcg
 
-pytest.importorskip("lightgbm", reason="LightGBM is not installed (pip install 'lucene-rerank[cluster]')")
+pytest.importorskip("lightgbm", reason="LightGBM is not installed (extra cluster)")
 
 SMALL: dict[str, Any] = {"n_estimators": 12, "learning_rate": 0.2, "num_leaves": 8, "min_child_samples": 5}
 

@@ -62,6 +62,14 @@ def test_wilcoxon_of_few_queries_with_ties_equals_all_signs(n_queries: int) -> N
         assert actual.p_values["wilcoxon"] == pytest.approx(wilcoxon_over_all_signs(column), rel=1e-12)
 
 
+@pytest.mark.parametrize("n_unchanged", [5, 6, 40])  # 13, 14 and 48 queries, 13 being the most whose signs are tried
+def test_wilcoxon_of_few_changed_queries_does_not_depend_on_the_unchanged_ones(n_unchanged: int) -> None:
+    changed = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, -0.15])[:, None]
+    (few,) = paired_differences(changed, samples=2)
+    (all_of_them,) = paired_differences(np.vstack([changed, np.zeros((n_unchanged, 1))]), samples=2)
+    assert all_of_them.p_values["wilcoxon"] == few.p_values["wilcoxon"]
+
+
 @pytest.mark.parametrize("n_queries", [2, 5, 10, 13])
 def test_randomisation_over_all_patterns_equals_scipys(n_queries: int) -> None:
     columns = np.round(differences(n_queries), 1)  # patterns that tie with the one observed

