@@ -85,8 +85,9 @@ class Environment:
         command = [self.python, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
         done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
         if done.returncode:
-            errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR: ")] or [done.stderr.strip()]
-            end(f"expected pip to install packages, got: {errors[-1]}. Check the network and pip's settings.")
+            lines = [line.strip() for line in done.stderr.splitlines()]
+            said = next((line for line in lines if line.startswith("ERROR: ")), " ".join(lines))
+            end(f"expected pip to install packages, got: {said.rstrip('.')}. Check the network and pip's settings.")
 
 
 def state(name):
