@@ -15,7 +15,9 @@ from pathlib import Path
 
 # What `rerank` is on the PATH of an example: it hands its arguments, folder and streams to the process at the socket.
 # `serve`, which an example stops, and commands that start the processes of a cluster remain processes of their own.
-SHIM = """#!{python} -SE
+# The second line is a command of the shell and a text of Python: a first line cannot name a path with blanks.
+SHIM = """#!/bin/sh
+'''exec' "{python}" -SE "$0" "$@" #'''
 import array, json, os, socket, sys
 if "serve" in sys.argv[1:2] or "--cluster" in sys.argv:
     os.execv({python!r}, [{python!r}, "-m", "rerank", *sys.argv[1:]])

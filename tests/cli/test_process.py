@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ import pytest
 from tests.cli.conftest import SMALL, Command, tree
 
 SCRIPT = str(Path(sys.executable).parent / "rerank")
+COMMAND = shlex.quote(SCRIPT)
 HEAVY = ("numba", "llvmlite", "jnius", "sklearn", "scipy", "numpy")
 
 
@@ -86,19 +88,19 @@ def test_process_says_done_or_whose_fault_it_is(program: list[str], world: Path)
 def test_broken_pipe_is_no_fault(world: Path, tmp_path: Path) -> None:
     lines = [f"q{query} Q0 d{doc} 1 {-doc}.0 x\n" for query in range(10) for doc in range(3000)]
     (tmp_path / "long.run").write_text("".join(lines))
-    command = f"{SCRIPT} evaluate {world}/qrels.txt long.run -m AP -m P@1 -m P@2 -m P@3 --per-query --format json"
+    command = f"{COMMAND} evaluate {world}/qrels.txt long.run -m AP -m P@1 -m P@2 -m P@3 --per-query --format json"
     for line in (f"{command} | head -1; echo ${{PIPESTATUS[0]}}", f"{command} | true; echo ${{PIPESTATUS[0]}}"):
         done = _run(["bash", "-c", line], tmp_path)
         assert done.stderr == ""
         assert done.stdout.splitlines()[-1] == "0"
-    many = _run(["bash", "-c", f"{SCRIPT} -q rank model.json data.npz -o - | head -1; echo ${{PIPESTATUS[0]}}"], world)
+    many = _run(["bash", "-c", f"{COMMAND} -q rank model.json data.npz -o - | head -1; echo ${{PIPESTATUS[0]}}"], world)
     assert many.stderr == ""
     assert many.stdout.splitlines()[-1] == "0"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 def test_full_stdout_is_said(world: Path) -> None:
-    done = _run(["bash", "-c", f"{SCRIPT} evaluate qrels.txt bm25.run > /dev/full"], world)
+    done = _run(["bash", "-c", f"{COMMAND} evaluate qrels.txt bm25.run > /dev/full"], world)
     assert done.returncode == 2
     assert (
         done.stderr
@@ -108,7 +110,7 @@ def test_full_stdout_is_said(world: Path) -> None:
 
 def test_files_may_come_by_pipes(world: Path) -> None:
     plain = _run([SCRIPT, "evaluate", "qrels.txt", "bm25.run", "--format", "json"], world)
-    piped = _run(["bash", "-c", f"cat bm25.run | {SCRIPT} evaluate <(cat qrels.txt) /dev/stdin --format json"], world)
+    piped = _run(["bash", "-c", f"cat bm25.run | {COMMAND} evaluate <(cat qrels.txt) /dev/stdin --format json"], world)
     assert piped.stderr == ""
     figures = [next(iter(json.loads(done.stdout)["runs"].values()), None) for done in (plain, piped)]
     assert figures[0] == figures[1]
@@ -132,7 +134,7 @@ def test_stdout_is_utf8_in_any_locale(world: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow("2 s: processes")
 def test_stdout_that_grows_too_large_is_said(world: Path, tmp_path: Path) -> None:
-    line = f"ulimit -f 1; {SCRIPT} -q rank model.json data.npz -o - > {tmp_path / 'out'}"
+    line = f"ulimit -f 1; {COMMAND} -q rank model.json data.npz -o - > {tmp_path / 'out'}"
     done = _run(["bash", "-c", line], world)
     assert done.returncode == 2
     assert (

@@ -151,7 +151,7 @@ NO_NUMBERS += [(x for x in range(3)), np.zeros(3, "datetime64[s]"), np.ma.Masked
 def test_function_that_gives_no_real_numbers_is_refused(values: Any) -> None:
     rerank.feature("odd")(lambda matches: values)
     message = (
-        r"^\S*test_functions\.py:\d+: feature 'odd': expected 3 finite numbers, .* for field 'title' of query 'q'. "
+        r"^.*test_functions\.py:\d+: feature 'odd': expected 3 finite numbers, .* for field 'title' of query 'q'. "
     )
     with pytest.raises(InvalidInputError, match=message):
         extract(INDEX, TOPICS, RUN)
@@ -203,7 +203,7 @@ def test_function_that_raises_is_named_in_one_line(over: str, error: BaseExcepti
     subject = r"field 'title' of query 'q'" if over == "field" else "query 'q', document 'a'"
     kind = type(error).__name__
     message = (
-        rf"^\S*test_functions\.py:\d+: feature 'raising': expected numbers for {subject}, got {kind}\b[^\n]*. Correct"
+        rf"^.*test_functions\.py:\d+: feature 'raising': expected numbers for {subject}, got {kind}\b[^\n]*. Correct"
     )
     with pytest.raises(InvalidInputError, match=message) as caught:
         extract(INDEX, TOPICS, RUN, records=Records(documents=raw))
