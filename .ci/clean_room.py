@@ -46,7 +46,7 @@ def find_python(version: str) -> Path | None:
     return None
 
 
-class Room:
+class CleanRoom:
     """A folder with the commit, an empty HOME, and links to Pythons."""
 
     def __init__(self, folder: Path, python: Path) -> None:
@@ -114,7 +114,7 @@ def main() -> None:
         print(python)
         return
     with tempfile.TemporaryDirectory(prefix="rerank-", ignore_cleanup_errors=True) as folder:
-        room = Room(Path(folder), python)
+        room = CleanRoom(Path(folder), python)
         started = time.monotonic()
         room.bash(f"python3 -c {shlex.quote(COLLECTION)}")
         room.bash(readme_script(room.checkout / "README.md", "./scripts/test" if given.steps else None))
