@@ -502,6 +502,9 @@ def restored(kind: Any, value: Any) -> Any:
     return field_of(kind).read(value, {})
 
 
+_ARRAY = get_origin(NDArray[Any])  # np.ndarray, of a shape and a dtype; from NumPy 2.5 on NDArray, of a type
+
+
 def field_of(kind: Any) -> Field:
     """Return what reads the values of an annotation; a field reads its own."""
     if isinstance(kind, Field):
@@ -514,8 +517,8 @@ def field_of(kind: Any) -> Field:
         return arguments[1]  # type: ignore[no-any-return]
     if origin in (Union, UnionType):
         return _Optional(field_of(arguments[0]))
-    if origin is np.ndarray:
-        return Array(get_args(arguments[1])[0])
+    if origin is _ARRAY:
+        return Array((get_args(arguments[-1]) or arguments)[-1])
     if origin is list:
         return Items(field_of(arguments[0]), may_be_empty=True)
     if origin is dict:

@@ -97,9 +97,11 @@ def test_labels_with_fractions_are_refused(cluster: rerank.Cluster) -> None:
         cluster.train(rerank.LambdaMART(**SMALL), data)
 
 
-def test_missing_lightgbm_is_one_line_with_the_extra(cluster: rerank.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_lightgbm_is_one_line_with_the_packages(
+    cluster: rerank.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(ClusterError, match=r"pip install 'lucene-rerank\[cluster\]'"):
+    with pytest.raises(ClusterError, match="Run `pip install .* distributed lightgbm scikit-learn cryptography`"):
         cluster.train(rerank.LambdaMART(**SMALL), TRAIN)
 
 
