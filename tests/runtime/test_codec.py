@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Generic, TypeVar
 
 import numpy as np
 import pytest
 
 from rerank.runtime.codec import Array, SchemaError, Whole, plain, restored
 from rerank.types import Floats, Ints
+
+
+Number = TypeVar("Number")
+
+
+class Alias(Generic[Number]):
+    """What NDArray is in NumPy 2.5: a name with the type of the numbers as its one argument."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +50,11 @@ def test_dataclass_comes_back_with_the_types_of_its_annotations() -> None:
     assert plain(again) == plain(example())
     assert again.parts[1].numbers.dtype == np.int64
     assert again.inner.values.dtype == np.float64
+
+
+def test_arrays_are_read_where_numpys_annotation_has_one_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rerank.runtime.codec._ARRAY", Alias)  # as with NumPy 2.5 on Python 3.12
+    assert restored(Alias[np.float64], [1, 2.5]).dtype == np.float64
 
 
 def test_field_with_a_default_may_be_missing() -> None:
