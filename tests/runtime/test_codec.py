@@ -12,7 +12,6 @@ import pytest
 from rerank.runtime.codec import Array, SchemaError, Whole, plain, restored
 from rerank.types import Floats, Ints
 
-
 Number = TypeVar("Number")
 
 
