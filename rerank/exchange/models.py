@@ -253,13 +253,14 @@ def linear_model(model: LinearRanker | ImportedWeights, format: str) -> LinearMo
         return LinearModel(tuple(model.weights_.tolist()), tuple(model.feature_names_), model.constant_)
     if not isinstance(model.base_, NoBase):
         raise InvalidInputError(f"{format}: expected a linear ranker without a base, got one with. Train it without.")
-    if len(model.standardizer_.missing):
+    if model.standardizer_.of_missing.any():
         raise InvalidInputError(
             f"{format}: expected a linear ranker whose features are never missing, got weights of missing values. "
             "Train it on data without missing values."
         )
     weights = model.weights_ * model.standardizer_.scales
     constant = model.intercept_ - float(weights @ model.standardizer_.means)
+    weights = np.bincount(model.standardizer_.features, weights, model.n_features_in_).astype(np.float64)
     return LinearModel(tuple(weights.tolist()), tuple(model.feature_names_), constant)
 
 

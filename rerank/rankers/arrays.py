@@ -4,30 +4,45 @@ Columns of a data frame (pandas, polars, pyarrow) are features by name. No frame
 by its attributes. A missing value (None, NaN, NA) of X is NaN, and so is a masked one; a sparse X is made dense.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import prange
+from numba import get_num_threads
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.runtime.codec import SchemaError, first_repeated
 from rerank.runtime.kernels import kernel
+from rerank.trees.content import mixed, row_digests
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData
 from rerank.types.ids import Ids, id_array
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members
 from rerank.types.tables import LABEL, is_missing, number_of, refuse_categories, unmasked
 
+CategoriesOf = Callable[[Sequence[str]], NDArray[np.bool_]]
+_PAIRS = np.array([f"{byte:02x}" for byte in range(256)])
 
-def data_from_arrays(X: object, y: object, qid: object, weights: object = None) -> tuple[RankingData, Ints]:
+
+def data_from_arrays(
+    X: object,
+    y: object,
+    qid: object,
+    weights: object = None,
+    start: object = None,
+    categories: CategoriesOf | None = None,
+    prefix: str = "",
+) -> tuple[RankingData, Ints]:
     """Return plain arrays as a record, and the input row of each of its rows.
 
-    X        (n_rows, n_features) array, sparse matrix or data frame; y (n_rows,) labels or None
-    qid      (n_rows,) query of each row, in any order
-    weights  (n_rows,) or None
+    X           (n_rows, n_features) array, sparse matrix or data frame; y (n_rows,) labels or None
+    qid         (n_rows,) query of each row, in any order
+    weights     (n_rows,) or None
+    start       (n_rows,) scores that the rows start from, or None
+    categories  returns which features of these names have no order, (n_features,); None for none
+    prefix      what messages put in front of the name of `start`
     """
     matrix = feature_matrix(X)
     queries, query = np.unique(_checked_queries(qid, len(matrix)), return_inverse=True)
@@ -35,11 +50,15 @@ def data_from_arrays(X: object, y: object, qid: object, weights: object = None) 
     numbers = {
         name: number_column(what, values, len(matrix)) for name, (what, values) in columns.items() if values is not None
     }
-    doc_ids = _content_ids(matrix, numbers.get(LABEL))
+    others = list(numbers.values())
+    if start is not None:
+        others.append(number_column(f"{prefix}init_score", start, len(matrix), "score"))
+    names = column_names(X) or numbered_names(matrix.shape[1])
+    doc_ids = _content_ids(matrix, query, others, None if categories is None else categories(names))
     members, order = grouped_members(id_array(queries.astype(np.str_)), query, doc_ids, numbers, None)
     return RankingData(
         X=matrix if order is None else matrix[order],
-        feature_names=column_names(X) or numbered_names(matrix.shape[1]),
+        feature_names=names,
         zeros=zeros_of(X),
         **members,
     ), np.arange(len(matrix)) if order is None else order
@@ -49,12 +68,20 @@ LabelledArrays = tuple[Any, Any, Any, Any, Any]  # features, labels, queries, si
 
 
 def labelled_rows(
-    X: Any, y: Any, qid: Any, group: Any, init_score: Any, weights: Any = None, prefix: str = ""
+    X: Any,
+    y: Any,
+    qid: Any,
+    group: Any,
+    init_score: Any,
+    weights: Any = None,
+    prefix: str = "",
+    categories: CategoriesOf | None = None,
 ) -> tuple[RankingData, Floats | None]:
     """Return rows with labels as a record, and the scores that they start from, where there are some.
 
-    X       RankingData, which has labels and queries itself, or as in `data_from_arrays`
-    prefix  what messages put in front of the arguments' names
+    X           RankingData, which has labels and queries itself, or as in `data_from_arrays`
+    prefix      what messages put in front of the arguments' names
+    categories  as in `data_from_arrays`
     """
     data = X
     order: Any = slice(None)
@@ -64,7 +91,8 @@ def labelled_rows(
         columns = {"y": y, "qid": qid, "sample_weight": weights, "init_score": init_score}
         for name, column in columns.items():
             _check_index(f"{prefix}{name}", column, X)
-        data, order = data_from_arrays(X, y, query_column(qid, group, X, prefix), weights)
+        query = query_column(qid, group, X, prefix)
+        data, order = data_from_arrays(X, y, query, weights, init_score, categories, prefix)
     if init_score is None:
         return data, None
     return data, number_column(f"{prefix}init_score", init_score, data.n_rows, "score")[order]
@@ -339,20 +367,50 @@ def _check_index(what: str, column: object, X: object) -> None:
         )
 
 
-def _content_ids(X: NDArray[np.float32], y: Floats | None) -> Ids:
-    """Return 16 hexadecimal digits made from each row's values: an order that the input's order cannot change."""
-    hashes = np.empty(len(X), dtype=np.uint64)
-    labels = np.zeros(len(X)) if y is None else y
-    _hash_rows(X.view(np.uint32), labels.view(np.uint64), hashes)
-    pairs = np.array([f"{byte:02x}" for byte in range(256)])
-    return pairs[hashes.astype(">u8").view(np.uint8)].view("U16")
+def _content_ids(
+    X: NDArray[np.float32], query: Ints, others: Sequence[Floats], is_category: NDArray[np.bool_] | None
+) -> Ids:
+    """Return ids made from what tells each row apart, so that equal scores are in an order that nothing else decides.
+
+    16 hexadecimal digits of the row's digest and of the rank of its label in the query. Rows of a query that are the
+    same in these are numbered by the other columns and by their values.
+
+    others  (n_rows,) each: labels first, where there are some
+    """
+    digests = row_digests(X, get_num_threads(), is_category)
+    if others:
+        digests = mixed(digests ^ mixed(_ranks_in_query(others[0], query)))
+    ids = _PAIRS[digests.astype(">u8").view(np.uint8)].view("U16")
+    order = np.lexsort([digests, query])
+    same = (np.diff(digests[order]) == 0) & (np.diff(query[order]) == 0)
+    if not same.any():
+        return ids
+    rows = order[np.append(same, False) | np.insert(same, 0, False)]
+    values = np.empty(len(rows), np.uint64)
+    _hash_rows(X[rows].view(np.uint32), values)
+    rows = rows[np.lexsort([values, *(column[rows] for column in others), digests[rows], query[rows]])]
+    is_first = np.append(True, (np.diff(digests[rows]) != 0) | (np.diff(query[rows]) != 0))
+    numbers = np.arange(len(rows)) - np.flatnonzero(is_first)[np.cumsum(is_first) - 1]
+    ids = ids.astype("U24")
+    ids[rows] = np.char.add(ids[rows], np.char.mod("%08x", numbers))
+    return ids
 
 
-@kernel(parallel=True)
-def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
+def _ranks_in_query(labels: Floats, query: Ints) -> NDArray[np.uint64]:
+    """Return the rank of each row's label among the different ones of its query, (n_rows,) from 0 for the lowest."""
+    order = np.lexsort([labels, query])
+    of_query = np.diff(query[order], prepend=-1) != 0
+    rises = np.cumsum(of_query | (np.diff(labels[order], prepend=np.nan) != 0.0))
+    ranks = np.empty(len(labels), np.uint64)
+    ranks[order] = rises - rises[of_query][np.cumsum(of_query) - 1]
+    return ranks
+
+
+@kernel()
+def _hash_rows(words, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows,) uint64 with FNV-1a over each row's words, with a last mixing step."""
-    for row in prange(words.shape[0]):
-        value = np.uint64(0xCBF29CE484222325) ^ labels[row]
+    for row in range(words.shape[0]):
+        value = np.uint64(0xCBF29CE484222325)
         for column in range(words.shape[1]):
             value = (value ^ np.uint64(words[row, column])) * np.uint64(0x100000001B3)
             value ^= value >> np.uint64(29)

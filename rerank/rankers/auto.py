@@ -49,7 +49,7 @@ from rerank.rankers.warm_start import NoBase, WeightedBase, deviation_in_queries
 from rerank.runtime.codec import Array, Choice, Field, Number, SchemaError, Sizes, Text, Whole
 from rerank.runtime.numerics import cross_product, gram, inverse, product
 from rerank.runtime.progress import track
-from rerank.trees.bins import bin_rows
+from rerank.trees.content import bin_rows
 from rerank.types import Floats, Ints, RankingData, query_rows
 from rerank.types.ranking_data import BOTH, UNLISTED
 

@@ -12,7 +12,7 @@ their noise. With many, the sizes are LightGBM's. Those of fewer than 300 querie
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -57,8 +57,9 @@ from rerank.rankers.warm_start import BaseWeight, WeightedBase, spread_at_the_to
 from rerank.retrieval.mixture import TOLERANCE, Lines, best_share
 from rerank.runtime.codec import Choice, Flag, Number, Whole, at
 from rerank.runtime.progress import track
-from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
+from rerank.trees.bins import BinnedData, Bins, Columns, bin_with, tree_values
 from rerank.trees.boost import SPLIT_RULES, Booster, Gradients, StepLength
+from rerank.trees.content import bin_rows
 from rerank.trees.forest import MOST_CATEGORIES, Forest
 from rerank.trees.score import add_contributions, score_rows
 from rerank.trees.structures import (
@@ -336,7 +337,7 @@ class BoostedTrees(ForestRanker):
         is_category = self._is_category(train, valid)
         if data is None or data.max_bin != self.max_bin or (data.columns.bins.is_category != is_category).any():
             data = bin_rows(train.X, train.order, self.max_bin, numba.get_num_threads(), storage, is_category)
-        if not len(data.columns.features):
+        if not data.digests.any():
             raise InvalidInputError(
                 "training data: expected a feature with different values, got only constant ones. Check X."
             )
@@ -372,9 +373,12 @@ class BoostedTrees(ForestRanker):
                 scores = valid.start_scores + (self.constant_ + sums)
             stopping.add(scores)
 
+    def _are_categories(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        return category_mask(names, len(names), self.categorical_feature, self.categories_)
+
     def _is_category(self, train: TrainingSet, valid: TrainingSet | None) -> NDArray[np.bool_]:
         """Return which features are categories, (n_features,); refuse values that are none."""
-        mask = category_mask(train.names, train.X.shape[1], self.categorical_feature, self.categories_)
+        mask = self._are_categories(train.names or numbered_names(train.X.shape[1]))
         for what, rows in (("training data", train), ("validation data", valid)):
             if rows is not None:
                 check_codes(rows.X, np.flatnonzero(mask), train.names, MOST_CATEGORIES, what)

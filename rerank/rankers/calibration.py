@@ -25,7 +25,7 @@ from the mean of the scores of each one's own training rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any, NamedTuple, Self
 
 import numba
@@ -38,7 +38,7 @@ from rerank.metrics.reliability import Reliability
 from rerank.runtime.codec import LARGEST, Array, Names, Number, SchemaError, Whole, at
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.numerics import array_dot, array_exp, cross_product, gram, inverse, product, softplus
+from rerank.runtime.numerics import array_dot, array_exp, cross_product, gram, inverse, product, random_bits, softplus
 from rerank.runtime.threads import in_threads
 from rerank.types import Floats, Ints, RankingData, pointers, query_rows
 from rerank.types.ids import joined_rows, query_order
@@ -56,20 +56,24 @@ class Standardizer:
     the mean; to distinguish the two, the feature has a further input, which is 1 where the value is missing and 0
     elsewhere. A missing value of a feature that had none in training is the mean.
 
+    Inputs that are 0 in all training rows are left out, as are copies of an input, and the others are in an order that
+    depends on what they hold: no constant or repeated feature and no order of the features changes a model.
+
     Attributes
     ----------
-    means : ndarray of shape (n_features,), float64
-        Means of the values that are not missing.
-    scales : ndarray of shape (n_features,), float64
-        1 / standard deviation; 0 for a constant feature, whose input is 0.
-    missing : ndarray of shape (m,), int64
-        Features that had missing values: each has one more input.
+    features : ndarray of shape (n_inputs,), int64
+        Feature that each input reads.
+    of_missing : ndarray of shape (n_inputs,), bool
+        Whether the input says that the value is missing.
+    means, scales : ndarray of shape (n_inputs,), float64
+        Mean of the feature's values that are not missing, and 1 / their standard deviation.
 
     """
 
+    features: Ints
+    of_missing: NDArray[np.bool_]
     means: Floats
     scales: Annotated[Floats, Array(low=0.0, high=1e100)]
-    missing: Ints
 
     @classmethod
     def learn(cls, X: NDArray[np.float32], rows: Ints) -> Standardizer:
@@ -82,17 +86,28 @@ class Standardizer:
         squares = _sums(X, rows, means)[2]
         deviations = np.sqrt(squares / np.maximum(present, 1))
         changing = deviations > ROUNDING * np.abs(means)
+        values = np.flatnonzero(changing)
         missing = np.flatnonzero((present < len(rows)) & (present > 0))
-        if not changing.any() and not len(missing):
+        features = np.concatenate([values, missing])
+        if not len(features):
             raise InvalidInputError(
                 "training data: expected a feature with different values, got only constant ones. Check X."
             )
-        return cls(means, np.where(changing, 1.0 / np.where(changing, deviations, 1.0), 0.0), missing)
+        of_missing = np.arange(len(features)) >= len(values)
+        all_inputs = cls(features, of_missing, means[features], 1.0 / np.where(of_missing, 1.0, deviations[features]))
+        digests = np.zeros(len(features), np.uint64)
+        for part in _blocks(len(rows)):
+            _add_words(all_inputs.inputs(X, rows[part], np.float32).view(np.uint32), np.uint64(part.start), digests)
+        of_values = np.zeros(X.shape[1], np.uint64)
+        of_values[values] = digests[: len(values)]
+        order = np.lexsort([of_values[features], digests])  # features may miss values in the same rows
+        kept = order[np.append(True, np.diff(digests[order]) != 0)]
+        return cls(*(getattr(all_inputs, field.name)[kept] for field in fields(cls)))
 
     @property
     def n_inputs(self) -> int:
         """Number of inputs of a row."""
-        return len(self.means) + len(self.missing)
+        return len(self.features)
 
     def inputs(self, X: NDArray[np.float32], rows: Ints | None = None, dtype: Any = np.float64) -> NDArray[Any]:
         """Return the inputs of X[rows], by default of all rows, (n_rows, n_inputs), as float64 or float32."""
@@ -101,19 +116,20 @@ class Standardizer:
         X = read_only_view(X)
 
         def fill(part: slice) -> None:
-            _fill_inputs(X, rows[part], self.means, self.scales, self.missing, out[part])
+            _fill_inputs(X, rows[part], self.features, self.of_missing, self.means, self.scales, out[part])
 
         in_threads(fill, _blocks(len(rows)), numba.get_num_threads())
         return out
 
     def check_sizes(self, n_features: int, n_weights: int) -> None:
         """Raise SchemaError unless it is that of so many features, and of weights for its inputs."""
-        for name in ("means", "scales"):
-            if len(getattr(self, name)) != n_features:
-                raise SchemaError(f"{n_features} values", str(len(getattr(self, name))), path=f"standardizer.{name}")
-        bounds = np.concatenate([[-1], self.missing, [n_features]])
-        if (np.diff(bounds) <= 0).any():
-            raise SchemaError("ascending features, each once", "others", path="standardizer.missing")
+        for field in fields(self):
+            if len(getattr(self, field.name)) != self.n_inputs:
+                got = str(len(getattr(self, field.name)))
+                raise SchemaError(f"{self.n_inputs} values", got, path=f"standardizer.{field.name}")
+        inputs = self.features + n_features * self.of_missing
+        if ((self.features < 0) | (self.features >= n_features)).any() or len(np.unique(inputs)) < len(inputs):
+            raise SchemaError("features of the data, each once", "others", path="standardizer.features")
         if n_weights != self.n_inputs:
             raise SchemaError(f"{self.n_inputs} values", str(n_weights), path="weights")
 
@@ -152,17 +168,31 @@ def _add_values(X, rows, means, out):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _fill_inputs(X, rows, means, scales, missing, out):  # type: ignore[no-untyped-def]
+def _fill_inputs(X, rows, features, of_missing, means, scales, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows, n_inputs) float32 or float64 with the inputs of X[rows]."""
-    n_features = X.shape[1]
     for i in range(rows.shape[0]):
         row = rows[i]
-        for feature in range(n_features):
-            value = (np.float64(X[row, feature]) - means[feature]) * scales[feature]
+        for j in range(features.shape[0]):
+            value = (np.float64(X[row, features[j]]) - means[j]) * scales[j]
             value = min(max(value, -FURTHEST), FURTHEST)
-            out[i, feature] = 0.0 if value != value else value
-        for j in range(missing.shape[0]):
-            out[i, n_features + j] = 1.0 if np.isnan(X[row, missing[j]]) else 0.0
+            is_missing = value != value
+            if of_missing[j]:
+                out[i, j] = 1.0 if is_missing else 0.0
+            else:
+                out[i, j] = 0.0 if is_missing else value
+
+
+@kernel()
+def _add_words(words, first, out):  # type: ignore[no-untyped-def]
+    """Add to out (n_inputs,) uint64 random bits of the words (n_rows, n_inputs) uint32 of each input and their rows.
+
+    first  number of the first row, uint64
+    """
+    for i in range(words.shape[0]):
+        row = random_bits(np.uint64(0), first + np.uint64(i))
+        for j in range(words.shape[1]):
+            if words[i, j] != 0:
+                out[j] += random_bits(row, np.uint64(words[i, j]))
 
 
 MANY = 1000  # positive rows from which the shape is free

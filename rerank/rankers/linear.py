@@ -307,9 +307,7 @@ class LinearRanker(StandardizedRanker):
 
         The weight of the input that says whether the feature is missing is added.
         """
-        importances, of_missing = np.split(np.abs(self.weights_), [self.n_features_in_])
-        importances[self.standardizer_.missing] += of_missing
-        return importances
+        return np.bincount(self.standardizer_.features, np.abs(self.weights_), self.n_features_in_).astype(np.float64)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         check_pairs(train)
@@ -342,11 +340,9 @@ class LinearRanker(StandardizedRanker):
         return product(inputs, self.weights_) + self.intercept_
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        n_features = self.n_features_in_
         for first in range(0, len(X), BLOCK):
             added = self.standardizer_.inputs(X[first : first + BLOCK]) * self.weights_
-            out[first : first + BLOCK, :n_features] += added[:, :n_features]
-            out[first : first + BLOCK, self.standardizer_.missing] += added[:, n_features:]
+            np.add.at(out[first : first + BLOCK].T, self.standardizer_.features, added.T)
         out[:, -1] += self.intercept_
 
     def _check_learned(self) -> None:

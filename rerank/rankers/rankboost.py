@@ -25,6 +25,7 @@ from rerank.runtime.codec import Choice, Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_dot, array_log, array_log1p
 from rerank.trees.bins import MOST_CODES, WIDTH, Columns, learn_bins
+from rerank.trees.content import distinct_features, feature_digests
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.score import score_rows
 from rerank.types import Floats
@@ -178,11 +179,13 @@ class _Search:
         n_threads = get_num_threads()
         self._bins = learn_bins(train.X, max_bin, n_threads)
         self._columns = Columns.separate(self._bins)
-        if not len(self._columns.features):
+        self._blocks = self._columns.blocks(train.X, train.order, n_threads)
+        digests = feature_digests(self._columns, self._blocks)
+        self._features = distinct_features(digests, self._bins, np.zeros(len(digests), np.uint64))
+        if not len(self._features):
             raise InvalidInputError(
                 "training data: expected a feature with different values, got only constant ones. Check X."
             )
-        self._blocks = self._columns.blocks(train.X, train.order, n_threads)
         self._sums = np.empty((self._columns.n_blocks * WIDTH, MOST_CODES))
 
     def best(self, potentials: Floats) -> _Weak | None:
@@ -191,7 +194,7 @@ class _Search:
         potentials  (n_rows,) float64: of each document, the share of D that it should win less that it should lose
         """
         _sum_by_byte(self._blocks, potentials, self._sums)
-        best = max(map(self._best_edge, self._columns.features.tolist()), key=lambda weak: abs(weak.agreement))
+        best = max(map(self._best_edge, self._features.tolist()), key=lambda weak: abs(weak.agreement))
         return best if abs(best.agreement) > LEAST_AGREEMENT else None
 
     def _best_edge(self, feature: int) -> _Weak:

@@ -335,12 +335,16 @@ class Ranker(Estimator):
             learner.categories_ = category_values(rows)
         rows = learner._read(rows)
         learner._columns_named = not isinstance(rows, RankingData) and column_names(rows) is not None
-        data, start = labelled_rows(rows, y, qid, group, init_score, sample_weight)
+        data, start = labelled_rows(rows, y, qid, group, init_score, sample_weight, categories=learner._are_categories)
         valid = validation_arrays(data_of(eval_set), eval_qid, eval_group, eval_init_score)
         learner._fit_data(data, start, pairs, valid, context)
         unlearned = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # callers' attributes
         self.__dict__ = {**unlearned, **vars(learner), **self.get_params(deep=False)}
         return self
+
+    def _are_categories(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Return which features of these names have no order, (n_features,)."""
+        return np.zeros(len(names), np.bool_)
 
     def _check_able(self, what: str, ability: str, expected: str) -> None:
         """Refuse an argument that only the rankers with an ability take."""
@@ -851,7 +855,7 @@ class Ranker(Estimator):
         base  of `given_base`
         """
         X = self._read(arrays[0])
-        data, scores = labelled_rows(X, *arrays[1:], prefix="eval_")
+        data, scores = labelled_rows(X, *arrays[1:], prefix="eval_", categories=self._are_categories)
         if isinstance(self.base_, GivenScoresBase) and scores is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")
         if isinstance(X, RankingData):

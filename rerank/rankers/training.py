@@ -2,7 +2,7 @@
 
 Queries are in an order that their contents give them, so that neither their ids nor their order in the input has an
 effect on a model. The rows of a query are by document id, descending: equal scores then rank as in trec_eval. Rows
-without document ids get one from their content.
+without document ids get one from what tells them apart (`arrays.py`).
 
 What a training is given beside its data: callbacks, and the memory that it may take.
 
@@ -16,14 +16,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numba import prange
+from numba import get_num_threads, prange
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, RerankError, log, shown
@@ -33,12 +33,12 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.progress import track
 from rerank.runtime.threads import private_bytes
 from rerank.trees.bins import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH, WORKING_BYTES, BinnedData, Storage
+from rerank.trees.content import row_digests
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 from rerank.types.ranking_data import Preferences, folds_of_groups, numbered_groups
 
 SMALLEST_BASE = 1e-30
 LARGEST_BASE = 1e30
-FEW_FEATURES = 8
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
 
@@ -226,14 +226,18 @@ def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, of_
     of_query  (n_queries, k) numbers of each query
     of_rows   (n_rows,) or (n_rows, k) numbers of each row
 
-    Features are read only where ids do not tell queries apart, first a few of them: they are most of the data. Labels
-    come after them, because those of queries of weight 0 have no effect on a model; base scores and weights are last,
-    because their scale has none.
+    Features are read only where ids do not tell queries apart, as digests that no order and no unit of features
+    changes (`trees/content.py`). Labels come after them, because those of queries of weight 0 have no effect on a
+    model; base scores and weights are last, because their scale has none.
     """
+
+    @cache
+    def digests_of_rows() -> NDArray[np.uint64]:
+        return row_digests(data.X, get_num_threads())
+
     contents: tuple[Callable[[int], bytes], ...] = (
         lambda query: _id_bytes(data.stored_ids[rows[query]]),
-        lambda query: data.X[rows[query], :FEW_FEATURES].tobytes(),
-        lambda query: data.X[rows[query]].tobytes(),
+        lambda query: digests_of_rows()[rows[query]].tobytes(),
         lambda query: data.labels[rows[query]].tobytes(),  # type: ignore[index]
         lambda query: np.append(of_rows[rows[query]], of_query[query]).tobytes(),
     )

@@ -505,6 +505,8 @@ class BinnedData:
         Which column holds which features, and their bins.
     blocks : uint8 array of shape (n_blocks, n_rows, 16)
         Codes of the columns.
+    digests : uint64 array of shape (n_features,)
+        Digest of each feature (`content.py`), 0 where no split divides the rows.
     max_bin : int
         Most bins of a feature.
 
@@ -512,6 +514,7 @@ class BinnedData:
 
     columns: Columns
     blocks: NDArray[np.uint8]
+    digests: NDArray[np.uint64]
     max_bin: int = MOST_BINS
 
     @property
@@ -522,24 +525,6 @@ class BinnedData:
     def select(self, rows: Ints) -> BinnedData:
         """Return a copy of some rows, with the bins of all."""
         return replace(self, blocks=np.take(self.blocks, rows, axis=1))
-
-
-def bin_rows(
-    X: NDArray[np.float32],
-    order: Ints,
-    max_bin: int,
-    n_threads: int,
-    storage: Storage | None = None,
-    is_category: NDArray[np.bool_] | None = None,
-) -> BinnedData:
-    """Learn the bins of some rows, and bin them.
-
-    Shapes: X float32 (n_rows, n_features); order int64 (n_rows,); is_category bool (n_features,), None for no category.
-    """
-    storage = storage or Storage()
-    columns = Columns.of(learn_bins(X, max_bin, n_threads, storage.working_bytes, is_category))
-    blocks = bin_with(columns, X, order, n_threads, storage.mapped)
-    return BinnedData(columns, blocks, max_bin)
 
 
 def bin_with(

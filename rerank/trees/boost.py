@@ -45,6 +45,7 @@ from rerank.trees.bins import (
     list_exceptions,
     tree_values,
 )
+from rerank.trees.content import category_order, distinct_features
 from rerank.trees.forest import Tree, category_bits
 from rerank.trees.leafwise import grow_leaves
 from rerank.trees.structures import BinnedRows, SplitConstraints, TreeLimits, TreeTask, Workspace
@@ -234,7 +235,8 @@ class Booster:
             data.columns, data.blocks, self.limits, self.n_threads, self.constraints, self.row_weights
         )
         self._random = np.random.default_rng(self.random_state)
-        self._features = np.sort(data.columns.features)  # the others have one bin
+        kinds = np.zeros(len(data.digests), np.uint64) if self.constraints is None else self.constraints.kinds
+        self._features = distinct_features(data.digests, data.columns.bins, kinds)
         self._all_rows = np.arange(data.n_rows, dtype=np.int32)
         self._grad, self._hess = np.empty((2, data.n_rows))
 
@@ -274,11 +276,11 @@ class Booster:
         return self._all_rows[np.repeat(drawn, sizes)]
 
     def _drawn_features(self) -> Ints:
-        """Return the features that the next tree may split on, ascending."""
+        """Return the features that the next tree may split on, in the order of their digests."""
         if self.colsample_bytree >= 1.0:
             return self._features
         n_drawn = max(1, round(self.colsample_bytree * len(self._features)))
-        return np.sort(self._random.choice(self._features, n_drawn, replace=False))
+        return self._features[np.sort(self._random.choice(len(self._features), n_drawn, replace=False))]
 
     def _values(self, tree: Tree) -> Floats:
         """Return the value of the leaf that each row reaches, (n_rows,) float64."""
@@ -424,6 +426,7 @@ class Grower:
             column_features=columns.features,
             features=columns.records(),
             digit_of_code=columns.digits,
+            category_order=category_order(columns, blocks),
         )
         n_blocks, n_rows, _ = blocks.shape
         self._work = Workspace.allocate(n_rows, n_blocks * WIDTH, len(columns.column), limits.num_leaves)
@@ -432,6 +435,8 @@ class Grower:
         self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints
     ) -> tuple[Tree, NDArray[np.int32], Ints]:
         """Grow one tree on some rows and features; return it, its rows ordered by leaf, and those of each leaf.
+
+        Of splits with equal gains, that on the first of the features is taken.
 
         Shapes: grad, hess float64 (n_rows,); rows int32 (k,); features int64 (m,); ordered int32 (k,); leaf_ptr int64
         (n_leaves, 2).
@@ -449,6 +454,7 @@ class Grower:
         work.start(total_grad, total_hess, n_rows)
         direction = self._constraints.direction
         task = TreeTask(
+            features,
             is_candidate,
             *self._column_groups(features),
             grad_unit,
@@ -464,7 +470,7 @@ class Grower:
         return self._grown_tree(self._leaf_values(sums), leaf_ptr), work.rows[0, :n_rows], leaf_ptr
 
     def _column_groups(self, features: Ints) -> tuple[Ints, Ints]:
-        """Return the column groups of some features, ascending, and where those of each thread start.
+        """Return the column groups of some features, and where those of each thread start.
 
         The work of threads is about equal. One thread, the last, takes all sparse columns: their exceptions are read
         together.

@@ -281,13 +281,14 @@ def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, sp
 
 
 @helper()
-def _order_categories(histogram, n_bins, least_hess, task, ratios, order):  # type: ignore[no-untyped-def]
+def _order_categories(histogram, tried, least_hess, task, ratios, order):  # type: ignore[no-untyped-def]
     """Fill order (256,) int64 with the bins of at least `least_hess` by G / (H + cat_smooth); return their number.
 
-    ratios  (256,) float64, OUT; equal ones are in the order of the bins, which no order of the rows changes
+    tried   (n_bins,) int64, the bins in the order that equal ratios have
+    ratios  (256,) float64, OUT
     """
     n = np.int64(0)
-    for b in range(n_bins):
+    for b in tried:
         grad = np.int32(histogram[b] >> 32) * task.grad_unit
         hess = np.int32(histogram[b] & LOW) * task.hess_unit
         if hess < least_hess:
@@ -303,7 +304,7 @@ def _order_categories(histogram, n_bins, least_hess, task, ratios, order):  # ty
 
 
 @helper()
-def _find_best_set(histogram, feature, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
+def _find_best_set(histogram, feature, tried, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
     """Fill `split` with the best split of a category: some categories go left, all others and missing values right.
 
     Up to four categories, each goes left alone. Else they are ordered by G / (H + cat_smooth), which finds the best two
@@ -320,7 +321,7 @@ def _find_best_set(histogram, feature, task, limits, totals, scratch, split):  #
     least_hess = max(limits.min_child_weight, (limits.min_child_samples - 0.5) * row_hess, LEAST_HESSIAN)
     alone = feature["n_bins"] <= MAX_CAT_TO_ONEHOT
     least_of_one = LEAST_HESSIAN if alone else (CAT_SMOOTH - 0.5) * row_hess
-    n = _order_categories(histogram, feature["n_bins"], least_of_one, task, scratch[1].view(np.float64), order)
+    n = _order_categories(histogram, tried, least_of_one, task, scratch[1].view(np.float64), order)
     group_hess = 0.0 if alone else (MIN_DATA_PER_GROUP - 0.5) * row_hess
     reg_lambda = limits.reg_lambda + (0.0 if alone else CAT_L2)
     before = _best_decrease(total_grad, total_hess + limits.reg_lambda, limits, totals)
@@ -369,7 +370,8 @@ def _search_column(data, task, limits, column, histogram, totals, scratch, featu
             by_state = scratch[0]
         split = feature_splits[number]
         if feature["is_category"]:
-            _find_best_set(by_state, feature, task, limits, totals, scratch, split)
+            tried = data.category_order[number, : feature["n_bins"]]
+            _find_best_set(by_state, feature, tried, task, limits, totals, scratch, split)
         else:
             _find_best_bin(by_state, feature, number, task, limits, totals, scratch, split)
 
@@ -411,13 +413,13 @@ def _find_splits(data, task, limits, work, leaf, parent_slot, open_slots):  # ty
 
 @helper()
 def _choose_features(task, work, open_slots):  # type: ignore[no-untyped-def]
-    """Copy the best split of each open leaf to work.splits; of equal gains that of the lowest feature."""
+    """Copy the best split of each open leaf to work.splits; of equal gains that of the first feature of the task."""
     for i in range(open_slots.shape[0]):
         feature_splits = work.feature_splits[i]
         split = work.splits[open_slots[i]]
-        best = 0
-        for number in range(task.is_candidate.shape[0]):
-            if task.is_candidate[number] and feature_splits[number]["gain"] > feature_splits[best]["gain"]:
+        best = task.features[0]
+        for number in task.features:
+            if feature_splits[number]["gain"] > feature_splits[best]["gain"]:
                 best = number
         chosen = feature_splits[best]
         # No record is copied as a whole: the error message for other shapes alone takes Numba seconds to compile.

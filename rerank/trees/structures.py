@@ -130,6 +130,8 @@ class BinnedRows(NamedTuple):
     features : FEATURE array of shape (n_features,)
     digit_of_code : int64 array of shape (n_features, 256)
         Digit of a feature under each code of its column.
+    category_order : int64 array of shape (n_features, 256)
+        Bins of a category in the order in which equal ones are tried.
 
     """
 
@@ -142,6 +144,7 @@ class BinnedRows(NamedTuple):
     column_features: Ints
     features: NDArray[np.void]
     digit_of_code: Ints
+    category_order: Ints
 
 
 class TreeLimits(NamedTuple):
@@ -187,8 +190,10 @@ class TreeTask(NamedTuple):
 
     Attributes
     ----------
+    features : int64 array of shape (n_candidates,)
+        Features that may be split on, in the order that decides between equal gains.
     is_candidate : bool array of shape (n_features,)
-        Features that may be split on.
+        Whether each feature is one of them.
     column_groups : int64 array of shape (n_groups,)
         Column groups that hold a candidate, ascending.
     thread_ptr : int64 array of shape (n_threads + 1,)
@@ -204,6 +209,7 @@ class TreeTask(NamedTuple):
 
     """
 
+    features: Ints
     is_candidate: NDArray[np.bool_]
     column_groups: Ints
     thread_ptr: Ints
@@ -331,6 +337,12 @@ class SplitConstraints:
 
     direction: Ints
     groups: NDArray[np.uint64]
+
+    @property
+    def kinds(self) -> NDArray[np.uint64]:
+        """A number for each feature, (n_features,): equal for those of the same constraints."""
+        columns = np.column_stack([self.direction.astype(np.uint64), self.groups])
+        return np.unique(columns, axis=0, return_inverse=True)[1].ravel().astype(np.uint64)
 
     @classmethod
     def of(

@@ -12,7 +12,7 @@ from rerank.rankers.boosted import LambdaMART, sizes_of
 from rerank.rankers.ranker import ranker_class, read_model
 from rerank.rankers.training import TrainingSet, without_start
 from rerank.rankers.warm_start import NAMES, RATIOS, BaseWeight, WeightedBase
-from rerank.trees.bins import bin_rows
+from rerank.trees.content import bin_rows
 from tests.rankers.test_laws import ndcg
 
 SMALL = {"n_estimators": 20, "num_leaves": 8, "min_child_samples": 5, "n_jobs": 1}

@@ -11,8 +11,8 @@ from rerank.objectives.base import objective_class
 from rerank.rankers.boosted import MART, GBRank, LambdaMART, LogistRank
 from rerank.rankers.training import TrainingSet
 from rerank.rankers.warm_start import start_in_units
-from rerank.trees.bins import bin_rows
 from rerank.trees.boost import Booster
+from rerank.trees.content import bin_rows
 from rerank.trees.structures import TreeLimits
 from rerank.types import Floats, pointers
 from tests.oracles.boosting import gbrank_targets

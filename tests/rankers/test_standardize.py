@@ -23,43 +23,55 @@ def _learned(X):
     return Standardizer.learn(X, np.arange(len(X)))
 
 
+def _by_feature(standardizer, X):
+    """Return the inputs of X by feature, and of missing values by feature."""
+    inputs = standardizer.inputs(X)
+    numbers = standardizer.features.tolist()
+    of_missing = standardizer.of_missing.tolist()
+    columns = dict(zip(zip(numbers, of_missing, strict=True), inputs.T, strict=True))
+    return {key[0]: column for key, column in columns.items() if not key[1]}, {
+        key[0]: column for key, column in columns.items() if key[1]
+    }
+
+
 def test_inputs_have_mean_0_and_variance_1(X) -> None:
-    inputs = _learned(X).inputs(X)
+    inputs, _ = _by_feature(_learned(X), X)
     present = ~np.isnan(X[:, 2])
-    for column in (inputs[:, 0], inputs[:, 1], inputs[present, 2]):
+    for column in (inputs[0], inputs[1], inputs[2][present]):
         assert column.mean() == pytest.approx(0, abs=1e-6)
         assert column.std() == pytest.approx(1, rel=1e-6)
 
 
 def test_missing_is_the_mean_and_said_apart(X) -> None:
-    inputs = _learned(X).inputs(X)
+    inputs, of_missing = _by_feature(_learned(X), X)
     missing = np.isnan(X[:, 2])
-    assert inputs.shape == (400, 5)
-    assert (inputs[missing, 2] == 0).all()
-    np.testing.assert_array_equal(inputs[:, 4], missing)
+    assert (inputs[2][missing] == 0).all()
+    np.testing.assert_array_equal(of_missing[2], missing)
+    assert list(of_missing) == [2]
 
 
 def test_a_feature_that_never_changes_is_no_input(X) -> None:
-    standardizer = _learned(X)
-    assert (standardizer.inputs(X)[:, 3] == 0).all()
-    other = np.where(np.arange(4) == 3, np.float32(np.inf), X)
-    assert (standardizer.inputs(other)[:, 3] == 0).all()
+    assert sorted(_by_feature(_learned(X), X)[0]) == [0, 1, 2]
+
+
+def test_a_repeated_feature_is_one_input_and_no_order_of_the_features_changes_the_inputs(X) -> None:
+    changed = np.column_stack([X[:, 2], 2 * X[:, 1], X[:, 0], X[:, 2]])
+    np.testing.assert_array_equal(_learned(changed).inputs(changed), _learned(X).inputs(X))
 
 
 def test_values_far_from_training_are_kept_within_bounds(X) -> None:
     standardizer = _learned(X)
     far = np.array([[np.inf, -1e30, 1e30, 7], [-np.inf, 5e5, np.nan, 7]], np.float32)
-    np.testing.assert_allclose(
-        standardizer.inputs(far)[:, :3],
-        [[FURTHEST, -FURTHEST, FURTHEST], [-FURTHEST, standardizer.inputs(X)[0, 1] * 0, 0]],
-        atol=0.1,
-    )
+    inputs, _ = _by_feature(standardizer, far)
+    expected = [[FURTHEST, -FURTHEST, FURTHEST], [-FURTHEST, 0, 0]]
+    np.testing.assert_allclose(np.column_stack([inputs[0], inputs[1], inputs[2]]), expected, atol=0.1)
 
 
 def test_only_the_rows_named_are_learned_from_and_kept(X) -> None:
     rows = np.array([5, 3, 300])
     standardizer = Standardizer.learn(X, rows)
-    np.testing.assert_allclose(standardizer.means, np.nanmean(X[rows].astype(float), axis=0))
+    means = np.nanmean(X[rows].astype(float), axis=0)[standardizer.features]
+    np.testing.assert_allclose(standardizer.means, means)
     kept = standardizer.inputs(X, rows, np.float32)
     assert kept.dtype == np.float32
     np.testing.assert_allclose(kept, standardizer.inputs(X[rows]), rtol=1e-6)

@@ -8,8 +8,9 @@ from hypothesis import given, settings, strategies as st
 
 from rerank.runtime.codec import plain
 from rerank.runtime.mapped_rows import RowFile
-from rerank.trees.bins import Columns, Storage, bin_rows, bin_with, learn_bins, tree_values
+from rerank.trees.bins import Columns, Storage, bin_with, learn_bins, tree_values
 from rerank.trees.boost import Booster, Grower
+from rerank.trees.content import bin_rows
 from rerank.trees.forest import Forest
 from rerank.trees.leafwise import ROWS_TO_PREFETCH
 from rerank.trees.score import score_rows

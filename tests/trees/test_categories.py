@@ -68,18 +68,6 @@ def test_tree_with_categories_equals_the_oracle(seed: int, reg_lambda: float, re
     np.testing.assert_array_equal(tree_values(tree, columns, blocks), score_rows(Forest.of([tree]), X))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_tree_with_categories_is_the_same_for_any_order_of_rows(seed: int) -> None:
-    X, grad = _data(seed)
-    X, grad = np.concatenate([X, X]), np.concatenate([grad, grad]).round()  # exact sums, many equal ratios
-    X[:, 1] += 120 * (np.arange(len(X)) >= len(X) // 2)
-    order = np.random.default_rng(seed).permutation(len(X))
-    limits = TreeLimits(16, min_child_samples=5)
-    first, second = (_grow(X[rows], grad[rows], limits)[0] for rows in (np.arange(len(X)), order))
-    for name in ("feature", "threshold", "left", "right", "gain", "category_words", "category_bits", "leaf_count"):
-        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
-
-
 def test_unseen_and_missing_categories_go_the_same_way() -> None:
     X, grad = _data(2)
     tree, columns, _ = _grow(X, grad, TreeLimits(16, min_child_samples=5))

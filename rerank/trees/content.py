@@ -1,0 +1,175 @@
+"""Digests of rows and features by what they tell apart, so that nothing else decides between equals.
+
+Two features that divide the rows alike are one feature to trees, and a feature with one value is none. A digest of a
+feature depends on the rows of each of its bins, and on the order of the bins where it is no category: not on its
+values, its name, its number or the other features. A digest of a row depends on its bins and on no order of features.
+
+digit  the bin of a value, or the number that stands for missing values (`bins.py`)
+state  64 bits for each feature and digit; the digest of a row is a sum over the states that it has, that of a feature
+       a sum over its digits. Sums of integers do not depend on their order.
+
+Digests of rows are made as colours of a graph are (B. Weisfeiler and A. Lehman 1968): first from how many rows each
+digit has, then from the first digests of these rows, so that features with equally large bins are told apart.
+"""
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.mapped_rows import is_mapped
+from rerank.runtime.numerics import random_bits
+from rerank.trees.bins import (
+    MOST_BINS,
+    MOST_CODES,
+    WIDTH,
+    BinnedData,
+    Bins,
+    Columns,
+    Storage,
+    bin_with,
+    learn_bins,
+)
+from rerank.types import Ints
+
+Digests = NDArray[np.uint64]
+ROUNDS = 2
+
+
+def mixed(values: Digests, seed: int = 0) -> Digests:
+    """Return 64 random bits for each value, the same ones for equal values."""
+    out = np.empty(values.size, np.uint64)
+    _mix(np.ravel(values), np.uint64(seed), out)
+    return out.reshape(values.shape)
+
+
+def feature_digests(columns: Columns, blocks: NDArray[np.uint8]) -> Digests:
+    """Return the digest of each feature, (n_features,) uint64; 0 where all rows have one digit.
+
+    Shapes: blocks uint8 (n_blocks, n_rows, 16), rows in an order that depends on nothing but what they hold.
+    """
+    return _digests_of_states(columns, _sums_by_digit(columns, blocks, _digests_of_positions(blocks)))
+
+
+def bin_rows(
+    X: NDArray[np.float32],
+    order: Ints,
+    max_bin: int,
+    n_threads: int,
+    storage: Storage | None = None,
+    is_category: NDArray[np.bool_] | None = None,
+) -> BinnedData:
+    """Learn the bins of some rows, and bin them.
+
+    Shapes: X float32 (n_rows, n_features); order int64 (n_rows,); is_category bool (n_features,), None for no category.
+    """
+    storage = storage or Storage()
+    columns = Columns.of(learn_bins(X, max_bin, n_threads, storage.working_bytes, is_category))
+    blocks = bin_with(columns, X, order, n_threads, storage.mapped)
+    return BinnedData(columns, blocks, feature_digests(columns, blocks), max_bin)
+
+
+def category_order(columns: Columns, blocks: NDArray[np.uint8]) -> Ints:
+    """Return the bins of each feature in the order in which equal ones are tried, (n_features, 256) int64.
+
+    Those of a category are by a digest of their rows, others by number.
+    """
+    order = np.tile(np.arange(MOST_CODES), (len(columns.column), 1))
+    features = np.flatnonzero(columns.bins.is_category & (columns.column >= 0))
+    if len(features):
+        sums = _sums_by_digit(columns, blocks, _digests_of_positions(blocks))
+        for feature, n_bins in zip(features.tolist(), columns.bins.n_bins[features].tolist(), strict=True):
+            order[feature, :n_bins] = np.argsort(sums[feature, :n_bins])
+    return order
+
+
+def distinct_features(digests: Digests, bins: Bins, kinds: NDArray[np.uint64]) -> Ints:
+    """Return the features that tell rows apart, each once, in the order of their digests.
+
+    kinds  (n_features,) uint64: features of different kinds are never the same, e.g. of different constraints
+
+    Of features that are the same to trees, such as x and 2 x, that with the first digest of its edges is taken.
+    """
+    edges = mixed(bins.edges.view(np.uint32).astype(np.uint64) + np.arange(MOST_BINS, dtype=np.uint64) * MOST_CODES)
+    order = np.lexsort([edges.sum(axis=1), kinds, digests])
+    order = order[digests[order] > 0]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (np.diff(digests[order]) != 0) | (np.diff(kinds[order]) != 0)
+    return order[new]
+
+
+def row_digests(X: NDArray[np.float32], n_threads: int, is_category: NDArray[np.bool_] | None = None) -> Digests:
+    """Return the digest of each row of X (n_rows, n_features) among all rows, (n_rows,) uint64."""
+    columns = Columns.separate(learn_bins(X, MOST_BINS, n_threads, is_category=is_category))
+    blocks = bin_with(columns, X, np.arange(len(X)), n_threads, is_mapped(X))
+    same = feature_digests(columns, blocks)
+    features = distinct_features(same, columns.bins, np.zeros(len(same), np.uint64))
+    rows = np.ones(len(X), np.uint64)
+    is_ordered = ~columns.bins.is_category[:, None]
+    for _ in range(ROUNDS):
+        sums = _sums_by_digit(columns, blocks, rows)
+        of_features = _digests_of_states(columns, sums)[:, None]
+        states = mixed(np.where(is_ordered, np.arange(MOST_CODES, dtype=np.uint64), sums) ^ mixed(of_features))
+        rows = np.zeros(len(X), np.uint64)
+        _add_states(blocks, columns.column[features], states[features], rows)
+        rows = mixed(rows)
+    return rows
+
+
+def _digests_of_positions(blocks: NDArray[np.uint8]) -> Digests:
+    """Return random bits for the position of each row, (n_rows,) uint64."""
+    return mixed(np.arange(blocks.shape[1], dtype=np.uint64))
+
+
+def _sums_by_digit(columns: Columns, blocks: NDArray[np.uint8], of_rows: Digests) -> Digests:
+    """Return the sum over the rows of each digit, (n_features, 256) uint64."""
+    sums = np.zeros((len(columns.column), MOST_CODES), np.uint64)
+    _add_rows(blocks, columns.column, columns.digits, of_rows, sums)
+    return sums
+
+
+def _digests_of_states(columns: Columns, sums: Digests) -> Digests:
+    """Return the digest of each feature from the sums of its digits (n_features, 256); 0 where one digit has rows."""
+    digits = np.where(columns.bins.is_category[:, None], 0, np.arange(MOST_CODES)).astype(np.uint64)
+    digits[np.arange(len(digits)), columns.missing_digit] = MOST_CODES
+    has_rows = sums > 0
+    digests = np.where(has_rows, mixed(sums + mixed(digits)), np.uint64(0)).sum(axis=1)
+    return np.where(has_rows.sum(axis=1) > 1, digests, np.uint64(0))
+
+
+@kernel()
+def _mix(values, seed, out):  # type: ignore[no-untyped-def]
+    """Fill out (n,) uint64 with random bits of values (n,) uint64."""
+    for i in range(values.shape[0]):
+        out[i] = random_bits(values[i], seed)
+
+
+@helper()
+def _codes(blocks, column):  # type: ignore[no-untyped-def]
+    """Return the codes of one column, (n_rows,) uint8."""
+    return blocks[column // WIDTH, :, column % WIDTH]
+
+
+@kernel(parallel=True)
+def _add_rows(blocks, column, digits, of_rows, out):  # type: ignore[no-untyped-def]
+    """Add the numbers of rows (n_rows,) uint64 to out (n_features, 256) uint64, by their digit of each feature.
+
+    column (n_features,) int64, -1 where none; digits (n_features, 256) int64 by code; blocks (n_blocks, n_rows, 16)
+    """
+    for feature in prange(column.shape[0]):
+        if column[feature] >= 0:
+            codes = _codes(blocks, column[feature])
+            by_code = np.zeros(256, np.uint64)
+            for row in range(of_rows.shape[0]):
+                by_code[codes[row]] += of_rows[row]
+            for code in range(256):
+                out[feature, digits[feature, code]] += by_code[code]
+
+
+@kernel()
+def _add_states(blocks, column, states, out):  # type: ignore[no-untyped-def]
+    """Add the states (n_features, 256) uint64 of codes to out (n_rows,) uint64; columns hold one feature each."""
+    for feature in range(column.shape[0]):
+        codes = _codes(blocks, column[feature])
+        for row in range(out.shape[0]):
+            out[row] += states[feature, codes[row]]
