@@ -25,20 +25,16 @@ Answer = Callable[[str], list[str]]
 
 
 def sources(depth: int) -> tuple[str, ...]:
-    """Return the sources of candidates: with the encoder where wordllama is installed."""
-    from rerank.vectors.encoder import installed_encoder
-
-    return tuple(f"{name}:{depth}" for name in ("bm25", "rm3", "lsi", *(["encoder"] if installed_encoder() else [])))
+    """Return the sources of candidates."""
+    return tuple(f"{name}:{depth}" for name in ("bm25", "rm3", "lsi", "encoder"))
 
 
 @contextmanager
 def opened_with_vectors(options: Options, name: str) -> Iterator[rerank.Index]:
-    """Index a collection with its vectors and, where it is installed, the encoder of wordllama."""
-    from rerank.vectors.encoder import installed_encoder
-
+    """Index a collection with its vectors and the encoder of wordllama."""
     with opened(options, name) as index:
-        index.learn_vectors(encoder=False)
-        yield index.using(encoder=installed_encoder() or False, vectors=None)
+        index.learn_vectors()
+        yield index.using(encoder="wordllama", vectors=None)
 
 
 @benchmark(
@@ -144,7 +140,8 @@ def pipelines(options: Options) -> Iterator[Row]:
         train, test = ([names[number] for number in part.tolist()] for part in np.split(order, [learned]))
         with tempfile.TemporaryDirectory() as scratch:
             folder = Path(scratch)
-            rerank.Index.build(documents, folder / "index").close()  # with vectors, and the encoder of wordllama
+            with rerank.Index.build(documents, folder / "index") as built:
+                built.learn_vectors(encoder="wordllama")
             found = tuple(source.partition(":")[0] for source in sources(DEPTH) if not source.startswith("rm3"))
             with rerank.Index.open(folder / "index") as index:
                 own = {query_id: topics[query_id] for query_id in train}

@@ -44,7 +44,7 @@ def judging(options: Options) -> Iterator[Row]:
     """
     for name in options.chosen_collections((*SMALL, "nfcorpus")):
         with opened(options, name) as index:
-            index.learn_vectors(encoder=False)
+            index.learn_vectors()
             values: dict[str, list[float]] = {system: [] for system in SYSTEMS}
             for seed in range(options.n_seeds(5)):
                 for system, value in _values(index, options, name, seed):

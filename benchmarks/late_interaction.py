@@ -68,7 +68,7 @@ def late_interaction(options: Options) -> Iterator[Row]:
     for name in options.chosen_collections(SMALL):
         scorer = rerank.Scorer("late interaction", LateInteraction(Path(folder)))
         with opened(options, name) as index:
-            index.learn_vectors(encoder=False)
+            index.learn_vectors()
             values: dict[str, list[np.ndarray]] = {}
             calls: dict[str, float] = {}
             for seed in range(options.n_seeds(1)):

@@ -261,7 +261,7 @@ def defaults(options: Options) -> Iterator[Row]:
     """
     for name in options.chosen_collections((*SMALL, "nfcorpus")):
         with opened(options, name) as index:
-            index.learn_vectors(encoder=options.only[0] if options.only else False)
+            index.learn_vectors(encoder=options.only[0] if options.only else None)
             for label, splits in _splits_of_defaults(options, name).items():
                 values: dict[str, list[np.ndarray]] = {}  # of each split, by query
                 for train_qrels, test_qrels in splits:

@@ -76,7 +76,7 @@ def compile_features(folder: Path) -> None:
     with Index.build(documents, folder) as index:
         topics = {f"q{number}": text(OF_QUERY) for number in range(N_QUERIES)}
         qrels = {name: {f"d{number}": 1 for number in random.integers(0, N_DOCUMENTS, 8)} for name in topics}
-        index.learn_vectors(dimensions=2, encoder=False)
+        index.learn_vectors(dimensions=2)
         index = index.using(encoder=lambda texts: np.ones((len(texts), 2)))
         index.features(index.search(topics, 20), topics, recipe=Recipe(families=index_family_names()))
         model = train(index, topics, qrels, estimate=False).model

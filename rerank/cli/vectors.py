@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 import rerank
-from rerank.cli.options import NONE, path_argument
+from rerank.cli.options import path_argument
 
 
 @click.command("vectors")
@@ -21,8 +21,8 @@ from rerank.cli.options import NONE, path_argument
 @click.option(
     "--encoder",
     metavar="NAME",
-    help="Encoder of texts, stored with INDEX: sentence-transformers:NAME, model2vec:NAME, onnx:FOLDER, wordllama, "
-    "MODULE:FUNCTION (from a list of texts to an array), or none.  [default: wordllama, if it is installed]",
+    help="Encoder of texts, stored with INDEX: sentence-transformers:NAME, model2vec:NAME, onnx:FOLDER, wordllama, or "
+    "MODULE:FUNCTION (from a list of texts to an array).  [default: none]",
 )
 def command(index: Path, dimensions: int, encoder: str | None) -> None:
     """Learn vectors of terms and documents from the texts of INDEX: latent semantic indexing (LSI).
@@ -32,4 +32,4 @@ def command(index: Path, dimensions: int, encoder: str | None) -> None:
     term, and for each field of each document.
     """
     with rerank.Index.open(index) as opened:
-        opened.learn_vectors(dimensions=dimensions, encoder=False if encoder == NONE else encoder)
+        opened.learn_vectors(dimensions=dimensions, encoder=encoder)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.recipe import Recipe
@@ -19,7 +19,7 @@ from rerank.runtime.output import whole_file
 from rerank.types import RankingData
 from rerank.types.retriever import CONTENTS, Passage, Passages
 from rerank.types.tables import counted
-from rerank.vectors.encoder import Encoder, Scorer, installed_encoder
+from rerank.vectors.encoder import Encoder, Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
@@ -283,20 +283,19 @@ class Index(BoundIndex):
 
         return text_passages(self, query, documents, field)
 
-    def learn_vectors(self, *, dimensions: int | None = None, encoder: str | Literal[False] | None = None) -> None:
+    def learn_vectors(self, *, dimensions: int | None = None, encoder: str | None = None) -> None:
         """Learn vectors of terms and documents, and store them with the index; see `Vectors.learn`.
 
         Parameters
         ----------
         dimensions : int or None
             Number of dimensions of latent semantic indexing; None for 400.
-        encoder : str, False or None
+        encoder : str or None
             Name of the encoder, as for the class. The vectors of all documents are computed now, and the name is stored
-            for this user. None uses `wordllama`, if it is installed; False removes a stored encoder.
+            for this user. None: no encoder; a stored one is removed.
 
         """
-        name = installed_encoder() if encoder is None else encoder
-        bound = Encoder.of(name) if isinstance(name, str) else None
+        bound = None if encoder is None else Encoder.of(encoder)
         options = {} if dimensions is None else {"dimensions": dimensions}
         vectors = Vectors.learn(self, **options, threads=self.threads)
         self.resources.mkdir(parents=True, exist_ok=True)

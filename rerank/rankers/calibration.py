@@ -189,7 +189,7 @@ def _add_words(words, first, out):  # type: ignore[no-untyped-def]
     first  number of the first row, uint64
     """
     for i in range(words.shape[0]):
-        row = random_bits(np.uint64(0), first + np.uint64(i))
+        row = random_bits(np.uint64(1), first + np.uint64(i))
         for j in range(words.shape[1]):
             if words[i, j] != 0:
                 out[j] += random_bits(row, np.uint64(words[i, j]))

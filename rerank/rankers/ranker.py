@@ -470,6 +470,7 @@ class Ranker(Estimator):
         *,
         init_score: ArrayLike | None = None,
         base: RunLike | None = None,
+        rows: ArrayLike | None = None,
     ) -> Floats:
         """Return what each feature contributes to the score of every row.
 
@@ -484,6 +485,9 @@ class Ranker(Estimator):
         ----------
         X, init_score, base : as for `predict`
             The rows, and the scores to start from.
+        rows : array of shape (n_rows,), int, optional
+            Numbers of the rows to explain; all by default. A base that standardises scores within a query needs the
+            others of the query as well: pass X as it was scored.
 
         Returns
         -------
@@ -505,14 +509,16 @@ class Ranker(Estimator):
 
         """
         data = self._rows_to_score(X, init_score, base)
-        out = np.zeros((data.n_rows, self.n_features_in_ + 1))
-        with kernel_threads(self.n_jobs, data.n_rows) as n_threads:
-            self._add_contributions(data.X, out, n_threads)
+        chosen = np.arange(data.n_rows) if rows is None else np.asarray(rows, np.int64)
+        out = np.zeros((len(chosen), self.n_features_in_ + 1))
+        of_base = np.zeros((data.n_rows, self.n_features_in_ + 1))
+        with kernel_threads(self.n_jobs, len(chosen)) as n_threads:
+            self._add_contributions(data.X[chosen], out, n_threads)
             if init_score is None and base is None:
-                self.base_.add_contributions(data, out)
+                self.base_.add_contributions(data, of_base)
             else:
-                out[:, -1] += self._start_scores(data, init_score, base)
-        return out
+                of_base[:, -1] += self._start_scores(data, init_score, base)
+        return out + of_base[chosen]
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         """Add each feature's contribution to `_scores` to out, (n_rows, n_features + 1)."""

@@ -156,17 +156,17 @@ def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
     return ranking
 
 
-def strongest_features(model: Ranker, data: RankingData) -> list[list[dict[str, Any]]]:
-    """Return the features that add or take most of each row's score, the strongest first.
+def strongest_features(model: Ranker, data: RankingData, rows: Ints) -> list[list[dict[str, Any]]]:
+    """Return the features that add or take most of the scores of some rows of what was scored, the strongest first.
 
     Where the model starts from BM25's scores, they are the feature START.
     """
-    contributions = model.contributions(data)
+    contributions = model.contributions(data, rows=rows)
     starts = isinstance(model.base_, CandidateRunBase) and data.base_scores is not None
-    contributions[:, -1] = data.base_scores if starts else 0.0
+    contributions[:, -1] = data.base_scores[rows] if starts else 0.0  # type: ignore[index]
     names = [*map(str, model.feature_names_), START]
     columns = {name: number for number, name in enumerate(data.feature_names)}
-    values = np.column_stack([data.X[:, [columns[name] for name in names[:-1]]], contributions[:, -1]])
+    values = np.column_stack([data.X[np.ix_(rows, [columns[n] for n in names[:-1]])], contributions[:, -1]])
     strongest = np.argsort(-np.abs(contributions), axis=1, kind="stable")[:, :STRONGEST]
     return [
         [
@@ -246,7 +246,7 @@ class Engine:
         ranking.model.predict(data)
         ranking.model.predict(data.of_rows([0]))
         with suppress(InvalidInputError):  # nets and ensembles have no contributions
-            strongest_features(ranking.model, data.of_rows(np.arange(min(3, data.n_rows))))
+            strongest_features(ranking.model, data, np.arange(min(3, data.n_rows)))
             return replace(ranking, explains=True)
         return ranking
 
@@ -607,7 +607,7 @@ class _Scored:
             for hit, value in zip(hits, self.slow[rows].tolist(), strict=True):
                 hit["scorer"] = _finite(value)
         if job.body.explain and self.data is not None and ranking.model is not None:
-            for hit, features in zip(hits, strongest_features(ranking.model, self.data.of_rows(rows)), strict=True):
+            for hit, features in zip(hits, strongest_features(ranking.model, self.data, rows), strict=True):
                 hit["features"] = features
         return hits
 

@@ -44,7 +44,6 @@ from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Floats, Ints
 from rerank.vectors.vectors import ENCODER, IDENTITY, MOST_DIMENSIONS, Vectors, check_finite, identity
 
-EXTRA = "wordllama"  # the package, and the extra, that brings an encoder
 Texts = Callable[[Ints], Sequence[str]]
 _BATCH = 256  # texts of a call
 _BLOCK = 2048  # documents that are encoded anew after an interruption, at most
@@ -125,11 +124,6 @@ class Encoder:
 
     def _fault(self, expected: str, got: str) -> InvalidInputError:
         return InvalidInputError(f"encoder {self.name}: expected {expected}, got {got}. Correct the function.")
-
-
-def installed_encoder() -> str | None:
-    """Return the name of the encoder of the extra that is installed; None without one."""
-    return EXTRA if find_spec(EXTRA) else None
 
 
 def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> NDArray[np.float32]:

@@ -10,7 +10,6 @@ import pytest
 import rerank
 from rerank.index import index as module
 from rerank.lucene.folder import RESOURCES
-from rerank.vectors import encoder
 from tests.tiny import tiny
 
 
@@ -47,18 +46,18 @@ def test_vectors_of_the_build_are_those_of_the_verb(tmp_path: Path) -> None:
     assert path.read_bytes() == built
 
 
-def test_encoder_of_the_extra_is_bound_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encoder_is_bound_when_it_is_named_and_by_no_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(encoder, "EXTRA", "no_such_package")
     index = rerank.Index.build(tiny().documents, tmp_path / "index", vectors=True)
     assert index.encoder is None
     pytest.importorskip("wordllama")
-    monkeypatch.undo()
-    monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
     index.learn_vectors()
+    assert index.encoder is None
+    index.learn_vectors(encoder="wordllama")
     assert index.encoder is not None
-    assert index.encoder.name == "wordllama"
-    index.learn_vectors(encoder=False)
+    index.learn_vectors()
     assert index.encoder is None
 
 
