@@ -42,6 +42,7 @@ from rerank.runtime.progress import track
 from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, pointers, query_blocks, query_rows
 from rerank.types.forward import ForwardIndex
+from rerank.types.ids import scores_and_ranks
 from rerank.types.retriever import Passages
 from rerank.vectors.encoder import Encoded, query_vectors
 from rerank.vectors.vectors import ENCODER, LSI, Vectors
@@ -496,10 +497,9 @@ def scores_in(other: Run, run: Run | RankingData) -> Floats:
     """Return score and rank in another run of each row of a run, (n_rows, 2) float64; NaN where it has no such row."""
     other = other.select(other.query_numbers([query_id for query_id in run if query_id in other]))
     other = other.take(other.trec_order())
-    ranks = np.arange(other.n_rows) - other.query_ptr[query_rows(other.query_ptr)] + 1.0
     table = np.full((run.n_rows, 2), np.nan)
     rows, other_rows = other.matches(run.query_ids, run.query_ptr, run.doc_ids)
-    table[rows, 0], table[rows, 1] = other.scores[other_rows], ranks[other_rows]
+    table[rows] = scores_and_ranks(other.query_ptr, other.scores)[other_rows]
     return table
 
 

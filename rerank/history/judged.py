@@ -87,14 +87,22 @@ class Judged:
         labels: list[list[float]],
         folds: list[int],
     ) -> Judged:
-        """Return the queries of a history, see `History`, without the documents that the index does not hold."""
+        """Return the queries of a history, see `History`, without the documents that the index does not hold.
+
+        Judgements of a document are those of its copies as well: of these, the lowest number stands for all.
+        """
         words = tuple(sorted(set().union(*terms)))
         word_ptr, query_words, freqs = counted_terms(terms, {word: number for number, word in enumerate(words)})
         query = np.repeat(np.arange(len(terms)), [len(of_query) for of_query in doc_ids])
         docs = forward.doc_numbers(id_array([doc_id for of_query in doc_ids for doc_id in of_query]))
         flat_labels = np.array([label for of_query in labels for label in of_query], dtype=np.float32)
-        order = np.lexsort((docs, query))
-        order = order[docs[order] >= 0]
+        _, copies = np.unique(forward.digests(docs), return_inverse=True)
+        lowest = np.full(len(docs), forward.n_docs)
+        np.minimum.at(lowest, copies, docs)
+        docs = lowest[copies]
+        order = np.lexsort((-flat_labels, docs, query))
+        is_first = np.append(True, (np.diff(docs[order]) != 0) | (np.diff(query[order]) != 0))[: len(order)]
+        order = order[is_first & (docs[order] >= 0)]
         return cls(
             query_ids=id_array(query_ids),
             folds=np.array(folds, dtype=np.int64),
@@ -192,6 +200,13 @@ class IndexHistory:
         by_terms = {tuple(terms): fold for terms, fold in zip(self.terms, folds, strict=True)}
         return {**dict(zip(self.judged.query_ids.tolist(), folds, strict=True)), **by_terms}
 
+    @cached_property
+    def _judged_copies(self) -> tuple[NDArray[np.uint64], Ints]:
+        """The digests of the judged documents, ascending, and their numbers."""
+        docs = np.unique(self.judged.docs).astype(np.int64)
+        digests, first = np.unique(self.forward.digests(docs), return_index=True)
+        return digests, docs[first]
+
     def query(self, candidates: Candidates, query: int) -> HistoryQuery:
         """Return a query of the candidates as the learned families need it."""
         first, last = candidates.term_ptr[query : query + 2].tolist()
@@ -209,6 +224,9 @@ class IndexHistory:
         docs = candidates.docs[rows]
         if self.of_texts is not None:
             docs = np.where(self.of_texts, self.forward.doc_numbers(np.asarray(candidates.doc_ids[rows])), -1)
+        digests, judged = self._judged_copies
+        place = np.minimum(np.searchsorted(digests, of_rows := self.forward.digests(docs)), max(len(digests) - 1, 0))
+        docs = np.where(digests[place] == of_rows, judged[place], docs) if len(digests) else docs
         return HistoryQuery(
             words=numbers[known],
             freqs=freqs[known],

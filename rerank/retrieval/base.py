@@ -32,7 +32,7 @@ from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints, Run, pointers
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import Ids, id_array
+from rerank.types.ids import Ids, id_array, scores_and_ranks
 from rerank.types.retriever import BM25, CONTENTS, K1, B, Retriever, bm25_parameters, bm25_suffix
 
 if TYPE_CHECKING:
@@ -415,11 +415,13 @@ def _merged(lists: Sequence[Mapping[str, float]]) -> tuple[list[str], list[float
     first, *others = lists
     fused = dict[str, float]()
     for docs in others:
-        for rank, doc in enumerate(docs, start=1):
+        ranks = scores_and_ranks(pointers([len(docs)]), np.array(list(docs.values())))[:, 1]
+        for rank, doc in zip(ranks.tolist(), docs, strict=True):
             if doc not in first:
                 fused[doc] = fused.get(doc, 0.0) + 1.0 / (_CONSTANT + rank)
     added = sorted(fused, key=lambda doc: (fused[doc], doc), reverse=True)
     scores = list(first.values())
     lowest = min(scores, default=0.0)
-    step = max([1.0, *map(abs, scores)]) * 2.0**-20
-    return [*first, *added], scores + [lowest - step * number for number in range(1, len(added) + 1)]
+    step = max([1.0, *map(abs, scores)]) * 2.0**-19
+    numbers = {score: number for number, score in reversed(list(enumerate((fused[doc] for doc in added), start=1)))}
+    return [*first, *added], scores + [lowest - step * numbers[fused[doc]] for doc in added]

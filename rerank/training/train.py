@@ -515,8 +515,8 @@ def among_first(run: Run, depth: int) -> NDArray[np.bool_]:
     """Return whether each row is among the best `depth` documents of its query in any source, (n_rows,)."""
     if not isinstance(run, UnionRun):
         return np.asarray(ranks(run.query_ptr) < depth)
-    of_sources = [scores_in(source, run)[:, 1] for source in run.sources.values()]  # ranks from 1; NaN without one
-    return np.asarray(np.any([rank <= depth for rank in of_sources], axis=0))
+    best = (source.take(source.trec_order()).head(depth) for source in run.sources.values())
+    return np.asarray(np.any([~np.isnan(scores_in(source, run)[:, 0]) for source in best], axis=0))
 
 
 def sources_of(index: Index, candidates: Candidates | str | None, k: int) -> Candidates:

@@ -185,6 +185,25 @@ def ideal_of_rows(labels: Floats, query_ptr: Ints) -> tuple[Floats, Ints]:
     return labels[np.lexsort((-labels, query))], pointers(np.bincount(query, minlength=len(query_ptr) - 1))
 
 
+TIE_STEP = 1e-6  # by which Anserini's ScoreTiesAdjusterReranker lowers each further document of a tie
+
+
+def scores_and_ranks(query_ptr: Ints, scores: Floats) -> Floats:
+    """Return the score and the rank of each row, (n_rows, 2) float64, those of equal scores as of the first of them.
+
+    Scores are in trec_eval's order. Those that Anserini has set apart, x, x - 0.000001, x - 0.000002, are equal ones:
+    the same document under two ids has one score and one rank.
+    """
+    scores = scores.astype(np.float32).astype(np.float64)  # as trec_eval compares them
+    rows = np.arange(len(scores))
+    firsts = query_ptr[query_rows(query_ptr)]
+    falls = np.append(np.inf, scores[:-1] - scores[1:])
+    is_step = np.abs(falls - TIE_STEP) <= np.finfo(np.float32).eps * np.abs(scores)
+    is_equal = ((falls == 0.0) | is_step) & (firsts < rows)
+    first = np.maximum.accumulate(np.where(is_equal, 0, rows))
+    return np.column_stack([scores[first], first - firsts + 1.0])
+
+
 def joined_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Return the rows of groups that begin at `starts`, concatenated, and their `query_ptr`."""
     query_ptr = pointers(counts)

@@ -34,7 +34,7 @@ def test_extract_keeps_queries_of_the_run_and_orders_rows_as_trec_eval() -> None
     assert data.query_ids.tolist() == ["q2", "q1"]
     assert data.doc_ids.tolist() == ["c", "b", "a", "b"]
     assert data.column("run.score").tolist() == [5.0, 1.0, 1.0, -1.0]
-    assert data.column("run.rank").tolist() == [1.0, 2.0, 3.0, 1.0]
+    assert data.column("run.rank").tolist() == [1.0, 2.0, 2.0, 1.0]
     assert data.column("query.length").tolist() == [2.0, 2.0, 2.0, 1.0]
     assert data.base_scores is not None
     assert data.base_scores.tolist() == [5.0, 1.0, 1.0, -1.0]

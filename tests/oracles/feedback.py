@@ -71,8 +71,9 @@ class Feedback:
         return mixed
 
     def similarity(self, position: int, k: int) -> float:
-        others = [other for other in self.places[:k] if other != position]
-        ours = self.unit(self.documents[position])
+        ours = self.documents[position]
+        others = [other for other in self.places[:k] if Counter(self.documents[other]) != Counter(ours)]
+        ours = self.unit(ours)
         cosines = [
             sum(weight * ours.get(word, 0.0) for word, weight in self.unit(self.documents[other]).items())
             for other in others

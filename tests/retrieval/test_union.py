@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -101,14 +102,19 @@ def test_union_keeps_the_first_source_and_adds_the_others_by_reciprocal_rank(
     for query_id in QUERIES:
         ranked = {name: list(run[query_id]) if query_id in run else [] for name, run in runs.items()}
         ranked["b"] = ranked["b"][:3]
-        fused = {
-            doc: sum(1 / (61 + ranked[name].index(doc)) for name in ("b", "c") if doc in ranked[name]) for doc in DOCS
+        better = {
+            name: {doc: sum(runs[name][query_id][other] > runs[name][query_id][doc] for other in docs) for doc in docs}
+            for name, docs in ranked.items()
         }
+        fused = {doc: sum(1 / (61 + better[name][doc]) for name in ("b", "c") if doc in better[name]) for doc in DOCS}
         added = sorted({*ranked["b"], *ranked["c"]} - {*ranked["a"]}, key=lambda doc: (fused[doc], doc), reverse=True)
         assert list(union[query_id]) == ranked["a"] + added
         scores = np.array(list(union[query_id].values()))
         assert scores[: len(ranked["a"])].tolist() == list(runs["a"][query_id].values() if ranked["a"] else [])
-        assert (np.diff(scores[len(ranked["a"]) - 1 if ranked["a"] else 0 :].astype(np.float32)) < 0).all()
+        of_added = scores[len(ranked["a"]) :].astype(np.float32)
+        assert (of_added < scores[: len(ranked["a"])].min(initial=np.inf)).all()
+        falls = [one > other for one, other in pairwise([fused[doc] for doc in added])]
+        assert (np.diff(of_added) < 0).tolist() == falls
     order = union.trec_order()
     np.testing.assert_array_equal(union.scores[order], union.scores)
 

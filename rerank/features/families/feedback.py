@@ -9,8 +9,9 @@ q(t)    qtf / tokens of the query that some document holds
 
 An expanded query has the terms with the greatest weight, of those that at most a tenth of the documents (or one) hold,
 as in Anserini. Ties are broken by the first appearance of the term, in the order of the documents and then of term
-numbers. Documents are scored by BM25 with the weight in place of qtf. In `similarity_*` a feedback document is compared
-with the other feedback documents only; all other features include it, as query expansion in search engines does.
+numbers. Documents are scored by BM25 with the weight in place of qtf. In `similarity_*` a document is compared with the
+feedback documents that differ from it, itself and its copies left out; all other features include them, as query
+expansion in search engines does.
 
 References
 ----------
@@ -227,6 +228,22 @@ def _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs):  # type: ignore[n
 
 
 @helper()
+def _are_copies(one, other, postings, norms):  # type: ignore[no-untyped-def]
+    """Return 1 where two documents have the same terms as often, else 0; the norms of most differ."""
+    doc_ptr, doc_terms, freqs, lengths = postings
+    if norms[one] != norms[other] or lengths[one] != lengths[other]:
+        return 0
+    first = doc_ptr[one]
+    size = doc_ptr[one + 1] - first
+    if doc_ptr[other + 1] - doc_ptr[other] != size:
+        return 0
+    for i in range(size):
+        if doc_terms[first + i] != doc_terms[doc_ptr[other] + i] or freqs[first + i] != freqs[doc_ptr[other] + i]:
+            return 0
+    return 1
+
+
+@helper()
 def _score(  # type: ignore[no-untyped-def]
     first, last, rows, docs, postings, slots, weights, is_best, norms, saturation, found, out
 ):
@@ -237,7 +254,7 @@ def _score(  # type: ignore[no-untyped-def]
     found    work space: slots and counts of the document's terms that have a slot, then of those in an expanded query,
              which are few; gathered without a branch, which could not be predicted
 
-    A similarity is a mean cosine: the sum is divided by the norm, and the document itself is left out.
+    A similarity is a mean cosine: the sum is divided by the norm, and the document and its copies are left out.
     """
     doc_ptr, doc_terms, freqs, lengths = postings
     row_slots = found[0]
@@ -248,7 +265,6 @@ def _score(  # type: ignore[no-untyped-def]
     for slot in range(len(weights)):
         is_expanding[slot] = (weights[slot, 0] + weights[slot, 1] + weights[slot, 2] + weights[slot, 3]) != 0.0
     n_best = max(int(is_best.sum()), 1)
-    rank = 0
     for row in range(first, last):
         _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs)
         n_found = 0
@@ -264,19 +280,21 @@ def _score(  # type: ignore[no-untyped-def]
             row_slots[n_expanding], counts[n_expanding] = slot, counts[number]  # in place: those of an expanded query
             n_expanding += is_expanding[slot]
         store(sums, 0, total)
-        is_feedback = rank < len(rows) and rows[rank] == row
+        n_same = 0
+        rank = 0
         for number in range(len(SIMILARITY_DOCUMENTS)):
             size = min(SIMILARITY_DOCUMENTS[number], len(rows))
-            includes_itself = is_feedback and rank < size
-            others = size - includes_itself
+            while rank < size:
+                n_same += _are_copies(docs[rows[rank]], docs[row], postings, norms)
+                rank += 1
+            others = size - n_same
             column = _SIMILARITY + number
             if lengths[docs[row]] == 0:
                 out[row, column] = np.nan
             elif others == 0:
                 out[row, column] = 0.0
             else:
-                out[row, column] = max(np.float32(sums[column]) / norms[docs[row]] - includes_itself, 0.0) / others
-        rank += is_feedback
+                out[row, column] = max(np.float32(sums[column]) / norms[docs[row]] - n_same, 0.0) / others
         total = same(0.0)
         overlap = 0
         for number in range(n_expanding):
@@ -319,8 +337,8 @@ class FeedbackFeatures(FieldFamily):
         *(
             Feature(
                 name=f"similarity_{k}",
-                meaning=f"Similarity to the first {k} documents (the document itself left out); 0 where there "
-                "is no other.",
+                meaning=f"Similarity to the first {k} documents (the document and its copies left out); 0 where "
+                "there is no other.",
                 formula=f"mean over the other feedback documents, k = {k}, of the cosine of u and u",
                 source=_ROCCHIO_SOURCE if k > 1 else "nearest-neighbour form of Rocchio 1971",
                 unit="cosine",

@@ -47,6 +47,7 @@ from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFam
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import array_log, array_log1p, array_log2, log, log1p
 from rerank.types import Floats, Ints, query_rows
+from rerank.types.ids import scores_and_ranks
 
 _MSLR = "MSLR-WEB features (Qin & Liu 2013)"
 _ZHAI = "Zhai & Lafferty, SIGIR 2001, table 1"
@@ -306,8 +307,8 @@ def _features_of(run: str, missing: tuple[Missing, ...]) -> list[Feature]:
         feature("score", "Score of the document in the run.", "the score", "the run", "the run's", -inf, inf),
         feature(
             "rank",
-            "Rank of the document in the run.",
-            "1 + number of documents before it",
+            "Rank of the document in the run; documents of equal scores have the best rank among them.",
+            "1 + number of documents with a greater score",
             _ORDER,
             "ranks",
             1.0,
@@ -375,7 +376,7 @@ class RunFeatures(RunFamily):
         """Fill `out` (n_rows, 8, and 5 for every other run)."""
         query_ptr = candidates.query_ptr
         query = query_rows(query_ptr)
-        own = np.stack((candidates.scores, np.arange(candidates.n_rows) - query_ptr[query] + 1.0), axis=1)
+        own = scores_and_ranks(query_ptr, candidates.scores)
         for first, table in enumerate((own, *(candidates.other_runs[name] for name in recipe.runs))):
             columns = out[:, 5 * first + (3 if first else 0) :]
             columns[:, :2] = table
