@@ -389,7 +389,8 @@ class Ranker(Estimator):
         validation = None if valid is None else self._validation_set(valid, base)
         check_size("base", start, "scores")
         with kernel_threads(self.n_jobs):
-            train = replace(TrainingSet.of(data, start, pairs), base_worth=origin.worth)
+            train = TrainingSet.of(data, start, pairs, getattr(self, "random_state", 0) or 0)
+            train = replace(train, base_worth=origin.worth)
             self._learn(train, validation, context)
         self._warn_of_nothing()
 

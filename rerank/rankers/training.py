@@ -1,8 +1,9 @@
 """Training data: rows in one canonical order, so that their order in the input has no effect.
 
 Queries are in an order that their contents give them, so that neither their ids nor their order in the input has an
-effect on a model. The rows of a query are by document id, descending: equal scores then rank as in trec_eval. Rows
-without document ids get one from what tells them apart (`arrays.py`).
+effect on a model. The rows of a query are by document id, descending: equal scores then rank as in trec_eval. Another
+`random_state` than 0 draws their order, which is as good as any other: what it changes is noise. Rows without document
+ids get one from what tells them apart (`arrays.py`).
 
 What a training is given beside its data: callbacks, and the memory that it may take.
 
@@ -33,8 +34,9 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.progress import track
 from rerank.runtime.threads import private_bytes
 from rerank.trees.bins import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH, WORKING_BYTES, BinnedData, Storage
-from rerank.trees.content import row_digests
+from rerank.trees.content import mixed, row_digests
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
+from rerank.types.ids import row_codes
 from rerank.types.ranking_data import Preferences, folds_of_groups, numbered_groups
 
 SMALLEST_BASE = 1e-30
@@ -139,10 +141,18 @@ class TrainingSet:
     groups: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
-    def of(cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | None = None) -> TrainingSet:
-        """Put labelled data, their base scores (n_rows,) and preference pairs in canonical order."""
+    def of(
+        cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | None = None, seed: int = 0
+    ) -> TrainingSet:
+        """Put labelled data, their base scores (n_rows,) and preference pairs in canonical order.
+
+        seed  other than 0: draws the order of each query's rows, and so that of equal scores
+        """
+        keys: NDArray[Any] = data.stored_ids
+        if seed:
+            keys = mixed(row_codes(np.full(data.n_rows, seed), data.doc_ids))
         rows = [
-            first + np.argsort(data.stored_ids[first:last], kind="stable")[::-1]
+            first + np.argsort(keys[first:last], kind="stable")[::-1]
             for first, last in pairwise(data.query_ptr.tolist())
         ]
         ideal_labels, ideal_ptr = data.ideal()
