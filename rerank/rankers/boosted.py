@@ -270,7 +270,12 @@ class BoostedTrees(ForestRanker):
         "that is best on held-out queries (eval_set if given; otherwise each half of the training queries is scored by "
         "trees of the other half). base: trees are trained from the base's scores, F_0 = base.",
     )
-    random_state: int = parameter(0, SEED, "Random seed of subsample, colsample_bytree and the halves of the queries.")
+    random_state: int = parameter(
+        0,
+        SEED,
+        "Random seed of subsample, colsample_bytree and the halves of the queries. Another than 0 draws the order of "
+        "equal scores, too.",
+    )
     n_jobs: int | None = jobs_parameter()
 
     learned: ClassVar[Mapping[str, Any]] = {

@@ -394,7 +394,9 @@ class Rerank(Ranked):
         """Return what is answered, in the form that the body and the path ask for."""
         ranked: RerankAnswer = job.answer
         scores = ranked.scores
+        scale = "score"
         if not self.raw_scores:
+            scale = "logistic" if ranked.probabilities is None else "probability"
             scores = ranked.probabilities or list(map(logistic, scores))
         best = list(zip(ranked.order, scores, strict=True))[: self.count]
         passages = {number: {"passage": passage._asdict()} for number, passage in ranked.passages.items()}
@@ -422,7 +424,7 @@ class Rerank(Ranked):
             **({} if voyage else {"results": results}),
             **({"data": results} if voyage or (self.top_n is None and path == "/v1/rerank") else {}),
             "usage": {"prompt_tokens": 0, "total_tokens": 0},
-            "meta": {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}},
+            "meta": {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}, "scale": scale},
         }
 
 

@@ -3,17 +3,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.features.recipe import Recipe
 from rerank.rankers import warm_start
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import Ranker, read_model
+from rerank.rankers.warm_start import UnsupervisedBase
 from rerank.types import RankingData, Run
 from rerank.types.retriever import Retriever
+from tests.tiny import tiny
 
 SMALL = {"n_estimators": 20, "num_leaves": 8, "min_child_samples": 5}
 
@@ -242,3 +247,18 @@ def test_file_from_before_retrievers_were_stored_is_taken_as_of_an_unknown_one(t
     assert again.to_dict() == old
     np.testing.assert_array_equal(again.predict(_named(test, OTHER)), model.predict(_named(test)))
     assert "trained on candidates of an unknown retriever, applied to candidates of bm25-k1=2.5-b=0.4" in notes.text
+
+
+def test_contributions_of_some_rows_are_those_among_all_that_were_scored(tmp_path: Path) -> None:
+    world = tiny()
+    index = rerank.Index.build(world.documents, tmp_path / "index")
+    model = rerank.train(index, world.topics, world.qrels, estimate=False).model
+    assert isinstance(model.base_, UnsupervisedBase)
+    query = {"q0": world.topics["q0"]}
+    data = index.features(
+        index.search(query, candidates="bm25:1000,rm3:1000"), query, recipe=Recipe.from_dict(model.recipe_)
+    )
+    whole = model.contributions(data)
+    np.testing.assert_allclose(whole.sum(axis=1), model.predict(data), atol=1e-9)
+    for rows in ([0], [5, 3], list(range(20))):
+        np.testing.assert_array_equal(model.contributions(data, rows=rows), whole[rows])
