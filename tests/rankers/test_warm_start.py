@@ -11,7 +11,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.features.recipe import Recipe
+from rerank.pipeline.rerank import candidate_features, find_candidates
 from rerank.rankers import warm_start
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import Ranker, read_model
@@ -254,10 +254,9 @@ def test_contributions_of_some_rows_are_those_among_all_that_were_scored(tmp_pat
     index = rerank.Index.build(world.documents, tmp_path / "index")
     model = rerank.train(index, world.topics, world.qrels, estimate=False).model
     assert isinstance(model.base_, UnsupervisedBase)
-    query = {"q0": world.topics["q0"]}
-    data = index.features(
-        index.search(query, candidates="bm25:1000,rm3:1000"), query, recipe=Recipe.from_dict(model.recipe_)
-    )
+    topics = rerank.Topics({"q0": world.topics["q0"]})
+    candidates = find_candidates(index, model, topics, None, 50)
+    data = candidate_features(index, model, topics, candidates, 50, whole=True)
     whole = model.contributions(data)
     np.testing.assert_allclose(whole.sum(axis=1), model.predict(data), atol=1e-9)
     for rows in ([0], [5, 3], list(range(20))):
