@@ -1,13 +1,15 @@
 """Click logs: reading JSONL, CSV, TSV (plain or gzip), Parquet and UBI, and writing JSONL, CSV and TSV.
 
 Every format yields columns of values; each distinct value is read once, by the function of its column, and texts
-become numbers by first appearance. Impressions that cannot be used are dropped; each kind is counted in one line.
+become numbers by first appearance. A row with a value that cannot be read, and an impression that cannot be used, is
+dropped; each kind is counted in one line. Rows of lists that alternate are put list by list (`list_order`).
 
-UBI is OpenSearch's User Behavior Insights (schema 1.0). An event has action_name, query_id (one search),
-event_attributes.object.object_id, event_attributes.position.ordinal, and session_id or client_id; `impression` and
-`click` are read, other actions are passed over. A record of ubi_queries has query_id, user_query and
-query_response_hit_ids: it gives the text of a search, and its impressions where no event does. Its query_attributes may
-say what ranked the hits: `ranker`, or `rankers` with `sides` (the number of each hit's ranker) and `credits`, as
+UBI is OpenSearch's User Behavior Insights (schemas 1.0 to 1.3). An event has action_name, query_id (one search),
+event_attributes.object.object_id, event_attributes.position.ordinal, and session_id (also in event_attributes) or
+client_id; `impression`, and `click` and `click_through`, are read. Other actions (by default add_to_cart, watch, view,
+purchase) are no clicks on results: they are passed over and counted. A record of ubi_queries has query_id, user_query
+and query_response_hit_ids: it gives the text of a search, and its impressions where no event does. Its query_attributes
+may say what ranked the hits: `ranker`, or `rankers` with `sides` (the number of each hit's ranker) and `credits`, as
 `rerank serve` writes them. Lines of bulk requests (`{"index": ...}`) are skipped, and hits (`{"_source": ...}`) are
 unwrapped.
 
@@ -20,18 +22,18 @@ import csv
 import json
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.clicks.record import Clicks
+from rerank.clicks.record import Clicks, list_order
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.files.data import opened_parquet
 from rerank.files.lists import TopicsLike, topics_of
@@ -57,7 +59,7 @@ PARQUET = ".parquet"
 TOPICS = "topics.tsv"  # in the folder of `rerank serve --log`
 EVENTS = "events.jsonl"
 IMPRESSION = "impression"
-CLICK = "click"
+CLICKS = ("click", "click_through")
 MISSING = -(2**31)  # position of a row without one
 LAST = 2**31 - 1
 MILLISECONDS = 1e11  # a time from here on counts milliseconds: seconds reach it in the year 5138
@@ -107,8 +109,8 @@ def read_clicks(
 
     A log is JSONL, CSV or TSV (plain or gzip), or Parquet, by the ending of its name, with the columns query, document,
     position, clicked and optionally session, time, ranker, credit; JSONL of OpenSearch's User Behavior Insights (events
-    and queries); or the folder of `rerank serve --log`. Impressions that cannot be used are dropped, and a warning
-    counts each kind of them.
+    and queries); or the folder of `rerank serve --log`. Rows that cannot be read, and impressions that cannot be used,
+    are dropped, and a warning counts each kind of them.
 
     Parameters
     ----------
@@ -128,14 +130,14 @@ def read_clicks(
     Returns
     -------
     Clicks
-        The impressions in the order of the log.
+        The impressions list by list, in the order of the log.
 
     Raises
     ------
     MissingFileError
         If there is no such file.
     FileFormatError
-        With the line, for a value that is not as expected; for a log without an impression that can be used.
+        For a log without the columns that are needed, or without an impression that can be used.
 
     """
     paths = [checked_path(part) for part in (path if isinstance(path, list | tuple) else [path])]
@@ -146,25 +148,28 @@ def read_clicks(
         check_file(part, "a click log")
     key = key_of_text if same_text else str
     raw = _RawLog(_by_text(key) if topics is None else _by_topic(topics_of(topics), key))
-    ubi = _UbiLog()
+    odd = _OddRows()
+    ubi = _UbiLog(odd)
     ubi_path = None
     for part in paths:
         if _is_ubi_file(part):
             ubi.read(part)
             ubi_path = part
         else:
-            for places, values in _blocks(part):
-                raw.append(part, places, values)
+            for places, values in _blocks(part, odd):
+                raw.append(part, places, values, odd)
     notes: list[str] = []
     if ubi_path is not None:
         values, notes = ubi.values(ubi_path)
-        raw.append(ubi_path, range(len(values["query"][1])), values)
+        raw.append(ubi_path, range(len(values["query"][1])), values, odd)
     columns = raw.columns()
+    if not (columns and len(columns["query"])) and odd.first is not None:
+        raise odd.first
     if columns:
         known = [documents is None or name in documents for name in raw.codes["document"].names]
         columns, more = _cleaned(columns, np.array(known, dtype=np.bool_), limits or Limits())
         notes += more
-    for note in notes:
+    for note in [*odd.notes(), *notes]:
         log.warning("%s: %s", paths[0], note)
     if not columns or not len(columns["query"]):
         raise FileFormatError(paths[0], None, "expected impressions, got none that can be used. Name another log.")
@@ -211,12 +216,29 @@ def _ending(path: Path) -> str:
     return next((end for end in map(str.lower, reversed(path.suffixes)) if end != ".gz"), "")
 
 
-def _blocks(path: Path) -> Blocks:
+class _OddRows:
+    """The rows that cannot be read: their number, and the error of the first."""
+
+    def __init__(self) -> None:
+        self.first: FileFormatError | None = None
+        self._count = 0
+
+    def add(self, fault: FileFormatError, count: int = 1) -> None:
+        """Count rows, the first of which has a fault."""
+        self.first = self.first or fault
+        self._count += count
+
+    def notes(self) -> list[str]:
+        """Return what is to be told of them."""
+        return [f"{self._count:,} rows that cannot be read: dropped; the first: {self.first}"] if self._count else []
+
+
+def _blocks(path: Path, odd: _OddRows) -> Blocks:
     """Yield the blocks of a log, whose format is that of the ending of its name; other endings are JSONL."""
     ending = _ending(path)
     if ending == PARQUET:
         return _parquet_blocks(path)
-    return _csv_blocks(path, SEPARATORS[ending]) if ending in SEPARATORS else _json_blocks(path)
+    return _csv_blocks(path, SEPARATORS[ending], odd) if ending in SEPARATORS else _json_blocks(path, odd)
 
 
 def _names_of_columns(path: Path, line: int | None, names: list[str]) -> dict[str, str]:
@@ -230,48 +252,56 @@ def _names_of_columns(path: Path, line: int | None, names: list[str]) -> dict[st
             raise FileFormatError(
                 path,
                 line,
-                f"expected a column {' or '.join(aliases)}, got {shown(names)}. Name the columns query, document, "
-                "position, clicked and optionally session, time, ranker, credit.",
+                f"expected a column {' or '.join(aliases)}, got {shown(', '.join(names))}. Name the columns query, "
+                "document, position, clicked and optionally session, time, ranker, credit.",
             )
     return columns
 
 
-def _json_blocks(path: Path) -> Blocks:
+def _json_blocks(path: Path, odd: _OddRows) -> Blocks:
     columns: dict[str, str] = {}
     lines = filled_lines(path)
     while some := list(islice(lines, ROWS_AT_ONCE)):
-        objects = _objects(path, some)
-        columns = columns or _names_of_columns(path, some[0][0], list(objects[0]))
-        values = {column: (name, [members.get(name) for members in objects]) for column, name in columns.items()}
-        yield [line for line, _ in some], values
+        rows = _objects(path, some, odd)
+        if not rows:
+            continue
+        columns = columns or _names_of_columns(path, rows[0][0], list(rows[0][1]))
+        values = {column: (name, [members.get(name) for _, members in rows]) for column, name in columns.items()}
+        yield [line for line, _ in rows], values
 
 
-def _objects(path: Path, lines: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
-    """Return the object of each line; all lines are parsed at once, and one by one only to say which is none."""
+def _objects(path: Path, lines: Sequence[tuple[int, str]], odd: _OddRows) -> list[tuple[int, dict[str, Any]]]:
+    """Return the object of each line that is one; all lines are parsed at once, and one by one only if one is not."""
     try:
         objects = json.loads(f"[{','.join(raw for _, raw in lines)}]")
     except (ValueError, RecursionError):
         objects = []
     if len(objects) == len(lines) and set(map(type, objects)) <= {dict}:
-        return list(objects)
-    return [of_line(path, line, json_object, raw) for line, raw in lines]
+        return [(line, members) for (line, _), members in zip(lines, objects, strict=True)]
+    rows = []
+    for line, raw in lines:
+        try:
+            rows.append((line, of_line(path, line, json_object, raw)))
+        except FileFormatError as fault:
+            odd.add(fault)
+    return rows
 
 
-def _csv_blocks(path: Path, delimiter: str) -> Blocks:
+def _csv_blocks(path: Path, delimiter: str, odd: _OddRows) -> Blocks:
     reader = csv.reader((line for _, line in text_lines(path)), delimiter=delimiter)
     filled = ((reader.line_num, row) for row in reader if "".join(row).strip() or len(row) > 1)
     first_line, names = next(filled, (1, []))
     columns = _names_of_columns(path, first_line, names)
     numbers = {column: names.index(name) for column, name in columns.items()}
-    while rows := list(islice(filled, ROWS_AT_ONCE)):
-        for line, row in rows:
-            if len(row) != len(names):
-                raise FileFormatError(
-                    path,
-                    line,
-                    f"expected {len(names)} columns, as in the first line, got {len(row)}. Put a field with a "
-                    "separator into quotes.",
-                )
+    while some := list(islice(filled, ROWS_AT_ONCE)):
+        rows = [(line, row) for line, row in some if len(row) == len(names)]
+        if len(rows) < len(some):
+            line, row = next((line, row) for line, row in some if len(row) != len(names))
+            message = (
+                f"expected {len(names)} columns, as in the first line, got {len(row)}. Put a field with a separator "
+                "into quotes."
+            )
+            odd.add(FileFormatError(path, line, message), len(some) - len(rows))
         values = {
             column: (columns[column], [row[number] or None for _, row in rows]) for column, number in numbers.items()
         }
@@ -343,10 +373,11 @@ class _RawLog:
         self.codes["query"] = _Codes(query_identity)
         self._parts: list[Columns] = []
 
-    def append(self, path: Path, places: Sequence[int], values: Values) -> None:
-        """Append rows of a file; the first value that is not as expected is an error with its place."""
+    def append(self, path: Path, places: Sequence[int], values: Values, odd: _OddRows) -> None:
+        """Append rows of a file without those that have a value that is not as expected."""
         part: Columns = {}
-        faults: list[tuple[int, LineFault]] = []
+        bad = np.zeros(len(places), dtype=np.bool_)
+        first: tuple[int, LineFault] | None = None
         for column, (name, keys) in values.items():
             read, dtype = _READERS[column]
             number = self.codes[column].number if column in self.codes else None
@@ -354,19 +385,26 @@ class _RawLog:
             if not alike:  # 1, 1.0 and True are equal: a key tells them apart
                 keys = [(value.__class__, value if value.__hash__ else repr(value)) for value in keys]
             known: dict[Any, Any] = dict.fromkeys(keys)  # a value that is repeated is read once
-            try:
-                for key in known:
+            wrong: set[Any] = set()
+            for key in known:
+                try:
                     value = read(key if alike else key[1], name)
                     known[key] = value if number is None else number(value)
-            except LineFault as fault:
-                faults.append((keys.index(key), fault))
-                continue
+                except LineFault as fault:
+                    known[key] = 0
+                    if not wrong:  # keys are in the order of their first rows
+                        row = keys.index(key)
+                        first = (row, fault) if first is None or row < first[0] else first
+                    wrong.add(key)
+            if wrong:
+                bad |= np.fromiter((key in wrong for key in keys), np.bool_, len(keys))
             part[column] = np.array(list(map(known.__getitem__, keys)), dtype=dtype)
-        if faults:
-            row, first = min(faults, key=itemgetter(0))
-            if _ending(path) == PARQUET:
-                raise FileFormatError(path, None, f"row {places[row]}: {first}")
-            raise FileFormatError(path, places[row], str(first))
+        if first is not None:
+            place, message = places[first[0]], str(first[1])
+            is_row = _ending(path) == PARQUET
+            error = FileFormatError(path, None, f"row {place}: {message}") if is_row else None
+            odd.add(error or FileFormatError(path, place, message), int(np.count_nonzero(bad)))
+            part = {name: column[~bad] for name, column in part.items()}
         self._parts.append(part)
 
     def columns(self) -> Columns:
@@ -480,18 +518,25 @@ def _cleaned(columns: Columns, is_known: NDArray[np.bool_], limits: Limits) -> t
     n_clicks = np.count_nonzero(missing & columns["clicked"])
     drop(missing, f"rows without a position, {n_clicks:,} of them clicks without an impression")
     drop(columns["position"] < 1, "impressions at positions below 1")
-    drop(columns["position"] > limits.last_position, f"impressions at positions beyond {limits.last_position:,}")
     drop(columns["query"] == UNUSABLE, "impressions of queries that are too long, or not among the topics")
-    drop(~is_known[columns["document"]], "impressions of unknown documents")
-    if "session" in columns:
-        busy = np.bincount(columns["session"], columns["clicked"]) > limits.session_clicks
-        what = f"impressions of {np.count_nonzero(busy):,} sessions with more than {limits.session_clicks:,} clicks"
-        drop(busy[columns["session"]], what)
     n_rows = len(columns["query"])
     columns = _merged(columns)
     n_merged = n_rows - len(columns["query"])
     if n_merged:
         notes.append(f"{n_merged:,} repeated impressions (same session, query, document, position and time): merged.")
+    rows, n_unsure = list_order(columns)
+    columns = {name: values[rows] for name, values in columns.items()}
+    if n_unsure:
+        notes.append(
+            f"{n_unsure:,} lists that begin further down than others of their query and session: taken as they are; "
+            "rows of lists that no column tells apart may be among them."
+        )
+    drop(columns["position"] > limits.last_position, f"impressions at positions beyond {limits.last_position:,}")
+    drop(~is_known[columns["document"]], "impressions of unknown documents")
+    if "session" in columns:
+        busy = np.bincount(columns["session"], columns["clicked"]) > limits.session_clicks
+        what = f"impressions of {np.count_nonzero(busy):,} sessions with more than {limits.session_clicks:,} clicks"
+        drop(busy[columns["session"]], what)
     if {"session", "time"} <= columns.keys():
         same = columns["session"][1:] == columns["session"][:-1]
         n_back = np.count_nonzero(same & (np.diff(columns["time"]) < 0.0))
@@ -525,7 +570,7 @@ def _is_ubi_file(path: Path) -> bool:
     if _ending(path) in (*SEPARATORS, PARQUET):
         return False
     whole = (members for _, members in _objects_or_none(path) if members is not None)
-    named = ("action_name", "query_response_hit_ids")
+    named = ("action_name", "query_response_hit_ids", "query_attributes")
     return any(_is_wrapped(members) or any(name in members for name in named) for members in islice(whole, 1))
 
 
@@ -565,29 +610,39 @@ class _Search:
 class _UbiLog:
     """Events and queries of all files of a log, joined by the id of the search."""
 
-    def __init__(self) -> None:
+    def __init__(self, odd: _OddRows) -> None:
         self._searches: dict[str, _Search] = {}
-        self._torn: list[str] = []  # places of lines that a full disk or a killed process cut off
+        self._actions: Counter[str] = Counter()  # of the events that are passed over
+        self._odd = odd
 
     def read(self, path: Path) -> None:
-        """Add the events and queries of a file; lines that are no whole objects are counted."""
+        """Add the events and queries of a file; lines that cannot be read are counted."""
         for line, members in _objects_or_none(path):
-            if members is None:
-                self._torn.append(f"{path}:{line}")
-                continue
-            source = members.get("_source", members)
-            if isinstance(source, Mapping) and not (source is members and _is_wrapped(members)):
-                of_line(path, line, self._add, source)
+            try:
+                of_line(path, line, self._add_line, members)
+            except FileFormatError as fault:
+                self._odd.add(fault)
+
+    def _add_line(self, members: Mapping[str, Any] | None) -> None:
+        if members is None:  # a full disk or a killed process cut it off
+            raise LineFault("expected a whole JSON object, got another line. Write one object a line.")
+        source = members.get("_source", members)
+        if isinstance(source, Mapping) and not (source is members and _is_wrapped(members)):
+            self._add(source)
 
     def _add(self, members: Mapping[str, Any]) -> None:
         action = members.get("action_name")
-        if action not in (IMPRESSION, CLICK) and "user_query" not in members:
+        is_read = action in (IMPRESSION, *CLICKS)
+        if action is not None and not is_read:
+            self._actions[str(action)] += 1
+        if not is_read and "user_query" not in members:
             return
         name = _text(members.get("query_id"), "query_id")
         search = self._searches.setdefault(name, _Search(name, f"search {name}"))
         if members.get("user_query"):
             search.text = _text(members["user_query"], "user_query")
-        session = members.get("session_id") or members.get("client_id")
+        attributes = _object(members.get("event_attributes"), "event_attributes")
+        session = members.get("session_id") or attributes.get("session_id") or members.get("client_id")
         if session:
             search.session = _text(session, "session_id")
         hits = members.get("query_response_hit_ids")
@@ -595,8 +650,8 @@ class _UbiLog:
             search.hits = [_document(doc, "query_response_hit_ids") for doc in hits]
             search.time = _time(members.get("timestamp"), "timestamp")
             _add_rankers(search, _object(members.get("query_attributes"), "query_attributes"))
-        if action in (IMPRESSION, CLICK):
-            _add_event(search, str(action), members)
+        if is_read:
+            _add_event(search, str(action), members.get("timestamp"), attributes)
 
     def values(self, path: Path) -> tuple[Values, list[str]]:
         """Return the columns of the impressions, list by list, and what is to be told of them."""
@@ -606,21 +661,24 @@ class _UbiLog:
                 for position, doc in enumerate(search.hits, 1):
                     search.impressions.setdefault(doc, (position, search.time))
         places = [place for search in searches for place, _ in search.impressions.values()]
+        passed = ", ".join(f"{shown(action)[1:-1]} ({count:,})" for action, count in self._actions.most_common())
         if not places:
+            if self._odd.first is not None and not passed and not any(search.clicked for search in searches):
+                raise self._odd.first
+            got = f"none, but {passed}" if passed else "none"
             raise FileFormatError(
                 path,
                 None,
-                "expected impression events or queries with query_response_hit_ids, got none. Log what was shown, too.",
+                f"expected impression events or queries with query_response_hit_ids, got {got}. Log what was shown, "
+                "too.",
             )
         from_0 = 0 in places
         notes = ["ordinals count from 0: 1 was added to each."] if from_0 else []
         lost = sum(len(search.clicked - search.impressions.keys()) for search in searches)
         if lost:
             notes.append(f"{lost:,} clicks without an impression of the document: dropped.")
-        if self._torn:
-            notes.append(
-                f"{len(self._torn):,} lines that are no whole JSON objects, the first {self._torn[0]}: dropped."
-            )
+        if passed:
+            notes.append(f"events of other actions: {passed}: passed over.")
         rows = [
             (
                 search.text,
@@ -658,16 +716,15 @@ def _add_rankers(search: _Search, attributes: Mapping[str, Any]) -> None:
         search.credits[doc] = ranker, _credit(credit, "query_attributes.credits")
 
 
-def _add_event(search: _Search, action: str, members: Mapping[str, Any]) -> None:
-    attributes = _object(members.get("event_attributes"), "event_attributes")
+def _add_event(search: _Search, action: str, time: Any, attributes: Mapping[str, Any]) -> None:
     document = _object(attributes.get("object"), "event_attributes.object")
     doc = _document(document.get("object_id"), "event_attributes.object.object_id")
-    if action == CLICK:
+    if action in CLICKS:
         search.clicked.add(doc)
         return
     place = _object(attributes.get("position"), "event_attributes.position").get("ordinal", attributes.get("rank"))
     ordinal = _position(place, "event_attributes.position.ordinal")
-    search.impressions.setdefault(doc, (ordinal, _time(members.get("timestamp"), "timestamp")))
+    search.impressions.setdefault(doc, (ordinal, _time(time, "timestamp")))
 
 
 def _object(value: Any, name: str) -> Mapping[str, Any]:

@@ -1,7 +1,8 @@
 """Clicks: the impressions of a log, each with its position and whether it was clicked.
 
 impression  one document at one position of one result list
-list        the documents that a searcher saw for a query: adjacent rows of one query and session whose positions rise
+list        the documents that a searcher saw for a query: rows of one query and session whose positions rise; in
+            `Clicks` they are adjacent
 
 Preferences from clicks: a clicked document is preferred to the unclicked ones above it, which were skipped.
 
@@ -14,6 +15,7 @@ T. Joachims, L. Granka, B. Pan, H. Hembrooke and G. Gay, SIGIR 2005).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -97,7 +99,7 @@ class Clicks(Shown):
         ranker: ArrayLike | None = None,
         credit: ArrayLike | None = None,
     ) -> Clicks:
-        """Return clicks made of one query, document, position and click for each row, in the order of the log.
+        """Return clicks made of one query, document, position and click for each row, list by list.
 
         Parameters
         ----------
@@ -120,7 +122,7 @@ class Clicks(Shown):
         """
         (queries, query), (documents, document) = _numbered(query_ids), _numbered(doc_ids)
         rankers, side = ((), None) if ranker is None else _numbered(ranker)
-        return cls(
+        clicks = cls(
             query_ids=queries,
             doc_ids=documents,
             query=query,
@@ -132,6 +134,7 @@ class Clicks(Shown):
             rankers=tuple(str(name) for name in rankers),
             credit=None if credit is None else np.asarray(credit, dtype=np.float64),
         )
+        return clicks.select(list_order(clicks._columns())[0])
 
     @property
     def n_rows(self) -> int:
@@ -215,6 +218,40 @@ class Clicks(Shown):
         if self.ranker is not None:
             columns["ranker"] = [self.rankers[number] for number in columns["ranker"]]
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)], self.n_rows
+
+
+def list_order(columns: Mapping[str, NDArray[Any]]) -> tuple[Ints, int]:
+    """Return the rows list by list, in the order of the lists' first rows, and how many lists may be parts of others.
+
+    The rows of a list have one query and, where there are sessions, one session. Where such rows make fewer lists in
+    the order of their times, they are in this order. A list that begins further down than others of its query and
+    session may be the rest of another one.
+
+    columns  query and position, and session and time where they are known, (n_rows,) each, by name
+    """
+    _, key = np.unique(columns["query"].astype(np.int64) << 32 | columns.get("session", 0), return_inverse=True)
+    position = columns["position"]
+    order = np.argsort(key, kind="stable")
+    begins = _begins(key, position, order)
+    if "time" in columns:
+        by_time = np.lexsort((columns["time"], key))
+        other = _begins(key, position, by_time)
+        fewer = (np.bincount(key[by_time], other) < np.bincount(key[order], begins))[key[order]]
+        order = np.where(fewer, by_time, order)
+        begins = np.where(fewer, other, begins)
+    lists = np.cumsum(begins)
+    lowest = np.full(int(key.max(initial=-1)) + 1, np.iinfo(position.dtype).max, position.dtype)
+    np.minimum.at(lowest, key, position)
+    n_unsure = np.count_nonzero(begins & (position > lowest[key])[order] & (np.diff(key[order], prepend=-1) == 0))
+    first = np.minimum.reduceat(order, np.flatnonzero(begins)) if len(order) else order
+    return order[np.lexsort((np.arange(len(order)), first[lists - 1]))], int(n_unsure)
+
+
+def _begins(key: Ints, position: Numbers, order: Ints) -> NDArray[np.bool_]:
+    """Return whether a list begins at each row, in an order that keeps those of a key together."""
+    begins: NDArray[np.bool_] = np.diff(key[order], prepend=-1) != 0
+    begins |= np.diff(position[order], prepend=0) <= 0
+    return begins
 
 
 def with_new_ids(clicks: Clicks) -> tuple[Clicks, Topics]:

@@ -35,7 +35,7 @@ def test_log_is_read_as_it_was_written(name: str, judged: tuple[Run, Qrels], tmp
     _assert_same(read_clicks(tmp_path / name), clicks)
 
 
-def test_parquet_is_read_as_csv(judged: tuple[Run, Qrels], tmp_path: Path) -> None:
+def test_parquet_is_read_as_csv(judged: tuple[Run, Qrels], tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     clicks = simulate_clicks(*judged, passes=1)
     header, rows, _ = clicks.first_rows(clicks.n_rows)
@@ -44,8 +44,8 @@ def test_parquet_is_read_as_csv(judged: tuple[Run, Qrels], tmp_path: Path) -> No
     _assert_same(read_clicks(tmp_path / "log.parquet"), clicks)
     columns["position"][3] = 1.5
     parquet.write_table(arrow.table(columns | {"position": [*map(float, columns["position"])]}), tmp_path / "a.parquet")
-    with pytest.raises(FileFormatError, match=r"row 3: expected a whole number as position, got 1.5"):
-        read_clicks(tmp_path / "a.parquet")
+    assert read_clicks(tmp_path / "a.parquet").n_rows == clicks.n_rows - 1
+    assert "a.parquet: row 3: expected a whole number as position, got 1.5" in caplog.text
 
 
 def test_parts_of_a_log_are_one(judged: tuple[Run, Qrels], tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_queries_become_ids_of_topics(tmp_path: Path, caplog: pytest.LogCaptureF
     ("lines", "message"),
     [
         (["query,document,position", "a,d,1"], "log.csv:1: expected a column clicked or click, got"),
-        ([HEADER, "a,d,1,1", "a,d,x,1"], "log.csv:3: expected a whole number as position, got 'x'"),
+        ([HEADER, "", "a,d,x,1"], "log.csv:3: expected a whole number as position, got 'x'"),
         ([f"{HEADER},credit", "a,d,1,1,1e400"], "log.csv:2: expected a number from 0 as credit, got '1e400'"),
         ([HEADER, "a,d,0x10,1"], "log.csv:2: expected a whole number as position, got '0x10'"),
         ([HEADER, "a,d,1_0,1"], "log.csv:2: expected a whole number as position, got '1_0'"),
@@ -102,16 +102,64 @@ def test_queries_become_ids_of_topics(tmp_path: Path, caplog: pytest.LogCaptureF
         ([HEADER], "log.csv: expected impressions, got none that can be used"),
     ],
 )
-def test_wrong_lines_are_refused_with_their_place(lines: list[str], message: str, tmp_path: Path) -> None:
+def test_log_of_wrong_lines_is_refused_with_the_place_of_the_first(
+    lines: list[str], message: str, tmp_path: Path
+) -> None:
     with pytest.raises(FileFormatError, match=message.replace("(", r"\(")):
         read_clicks(_log(tmp_path / "log.csv", *lines))
+
+
+def test_wrong_lines_among_others_are_dropped_counted_and_the_first_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = ["a,d1,1,1", "a,d2,x,1", "a,d2,2", "a,d3,3,0", "a,d4,4,maybe"]
+    assert read_clicks(_log(tmp_path / "log.csv", HEADER, *rows)).doc_ids.tolist()[0] == "d1"
+    assert "3 rows that cannot be read: dropped; the first:" in caplog.text
+    lines = [json.dumps({"query": "a", "document": "d1", "position": 1, "clicked": 1}), "["]
+    assert read_clicks(_log(tmp_path / "log.jsonl", *lines)).n_rows == 1
+    assert "1 rows that cannot be read: dropped; the first: " in caplog.text
+    assert "log.jsonl:2: expected a JSON object" in caplog.text
+
+
+ALTERNATING = {
+    "": ["a,d1,1,0", "b,d1,1,1", "a,d2,2,1", "b,d2,2,0"],
+    "session": ["a,d1,1,0,s", "a,d1,1,1,t", "a,d2,2,1,s", "a,d2,2,0,t"],
+    "time": ["a,d1,1,0,5", "a,d1,1,1,9", "a,d2,2,1,5", "a,d2,2,0,9"],
+}
+
+
+@pytest.mark.parametrize("column", ALTERNATING)
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_rows_of_lists_that_alternate_are_put_list_by_list(ending: str, column: str, tmp_path: Path) -> None:
+    header = HEADER.split(",") + ([column] if column else [])
+    rows = [row.split(",") for row in ALTERNATING[column]]
+    path = tmp_path / f"log.{ending}"
+    if ending == "parquet":
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(arrow.table(dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))), path)
+    elif ending == "jsonl":
+        _log(path, *(json.dumps(dict(zip(header, row, strict=True))) for row in rows))
+    else:
+        _log(path, *({"csv": ",", "tsv": "\t"}[ending].join(row) for row in (header, *rows)))
+    clicks = read_clicks(path)
+    assert clicks.list_ptr.tolist() == [0, 2, 4]
+    assert clicks.position.tolist() == [1, 2, 1, 2]
+    assert clicks.clicked.tolist() == [False, True, True, False]
+
+
+def test_lists_that_no_column_tells_apart_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    read_clicks(_log(tmp_path / "log.csv", HEADER, "a,d1,1,0", "a,d1,1,1", "a,d2,2,1", "a,d2,2,0"))
+    assert "1 lists that begin further down than others of their query and session" in caplog.text
 
 
 def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
         read_clicks(tmp_path / "none.csv")
-    with pytest.raises(FileFormatError, match=r"log.jsonl:2: expected a JSON object"):
-        read_clicks(_log(tmp_path / "log.jsonl", '{"query": "a", "document": "d", "position": 1, "clicked": 1}', "["))
+    with pytest.raises(FileFormatError, match=r"log.jsonl:1: expected a JSON object"):
+        read_clicks(_log(tmp_path / "log.jsonl", "["))
+    ranking = {"event": "ranking", "id": "1", "timestamp": "1", "session": "s", "fields": [], "items": [{"id": "d"}]}
+    with pytest.raises(FileFormatError, match=r"got 'event, id, timestamp, session, fields, items'"):
+        read_clicks(_log(tmp_path / "log.jsonl", json.dumps(ranking)))
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no more")
     pytest.importorskip("pyarrow")
     with pytest.raises(FileFormatError, match=r"expected a Parquet file"):
@@ -142,10 +190,10 @@ def test_what_cannot_be_used_is_dropped_and_counted(tmp_path: Path, caplog: pyte
     assert [record.getMessage().split(": ", 1)[1] for record in caplog.records] == [
         "1 rows without a position, 1 of them clicks without an impression: dropped.",
         "1 impressions at positions below 1: dropped.",
+        "1 repeated impressions (same session, query, document, position and time): merged.",
         "1 impressions at positions beyond 6: dropped.",
         "1 impressions of unknown documents: dropped.",
         "4 impressions of 1 sessions with more than 3 clicks: dropped.",
-        "1 repeated impressions (same session, query, document, position and time): merged.",
         "1 times before that of the row above in the session: kept in the order of the log.",
     ]
 
@@ -172,8 +220,8 @@ def test_torn_lines_are_counted_and_the_others_read(
     path = tmp_path / "events.jsonl"
     path.write_bytes(b"".join(lines))
     assert read_clicks(path).n_rows == 2
-    told = f"{path}: 1 lines that are no whole JSON objects, the first {path}:{place + 1}: dropped."
-    assert [record.getMessage() for record in caplog.records] == [told]
+    told = f"{path}: 1 rows that cannot be read: dropped; the first: {path}:{place + 1}: expected a whole JSON object"
+    assert [record.getMessage().split(",")[0] for record in caplog.records] == [told]
 
 
 def _event(action: str, search: str, doc: str, ordinal: int, **more: object) -> str:
@@ -191,7 +239,10 @@ def test_events_of_user_behavior_insights_are_joined(tmp_path: Path, caplog: pyt
         _event("product_hover", "1", "d1", 0),
         json.dumps({"_source": json.loads(_event("click", "1", "d1", 0))}),
         _event("click", "1", "d7", 5),
-        _event("click", "2", "d8", 1),
+        _event("click_through", "2", "d8", 1),
+        _event("add_to_cart", "2", "d8", 1),
+        _event("click", "1", "", 0),  # on a facet
+        json.dumps(json.loads(_event("click", "1", "d1", 0)) | {"query_id": None}),
     ]
     path = tmp_path / "ubi.ndjson.gz"
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
@@ -200,6 +251,9 @@ def test_events_of_user_behavior_insights_are_joined(tmp_path: Path, caplog: pyt
     assert rows == [["wing", "d1", 1, 1, 0], ["wing", "d2", 2, 0, 0], ["wing", "d9", 2, 0, 1], ["wing", "d8", 3, 1, 1]]
     assert "ordinals count from 0: 1 was added to each." in caplog.text
     assert "1 clicks without an impression of the document: dropped." in caplog.text
+    assert "events of other actions: product_hover (1), add_to_cart (1): passed over." in caplog.text
+    assert "2 rows that cannot be read: dropped; the first: " in caplog.text
+    assert "ubi.ndjson.gz:11: expected text or a whole number as event_attributes.object.object_id" in caplog.text
     only = _log(tmp_path / "clicks.jsonl", _event("click", "1", "d1", 0))
     with pytest.raises(FileFormatError, match=r"expected impression events or queries with query_response_hit_ids"):
         read_clicks(only)
