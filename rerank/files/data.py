@@ -15,16 +15,19 @@ Text, as of LETOR, SVMlight and LightGBM:
     # rerank: {"version": 1, "recipe": {…}}
     2 qid:q1 1:12.5 2:140 # docid = GX008-86-4444840 base = 12.5
 
-- A row is label, query, then pairs `feature:value` in any order, with features numbered from 1. A feature without a
-  pair is 0, as the format defines; `nan` is a missing value. A repeated feature in a row is refused.
+- A row is label, query, then pairs `feature:value` in any order, with features numbered from 1, or from 0 where a
+  comment before the first row says so, as that of scikit-learn's dump_svmlight_file does: `# Column indices are
+  zero-based`. A feature without a pair is 0, as the format defines; `nan` is a missing value. A repeated feature in a
+  row is refused.
 - The comment may have the document id (`docid = X`), the base score (`base = S`) and a weight (`weight = W`), each of
   the two in all rows or none. Where no row has `docid =`, the id is the first word of the comments if every row has one
   and none is twice in a query (as RankLib and SVMrank write them), else the line number; the log says that there are
   other comments.
-- If no row has `qid:`, the numbers of rows of successive queries are read from LightGBM's companion file: the path with
-  `.query` added, one number a line. The queries are then named 1, 2, …
-- The two header comments are optional. `# features:` has the names of features 1, 2, …; `# rerank:` has the JSON of
-  `rerank.files.rows.ABOUT`.
+- The header comments are optional. `# features:` has the names of the features in their order; `# rerank:` has the JSON
+  of `rerank.files.rows.ABOUT`.
+- Companions of LightGBM and XGBoost have the path with an ending added (COMPANIONS), and a number a line. If no row has
+  `qid:`, the numbers of rows of successive queries are read, and the queries named 1, 2, …; base scores and weights (of
+  rows, or of queries) are read where the rows have none. A companion that is not read is named in a warning.
 
 NumPy parses all pairs of a chunk at once. If that fails, they are parsed one by one, to name the first wrong pair.
 
@@ -93,6 +96,15 @@ from rerank.types.tables import DOC_ID, LABEL, QUERY_ID, MappingFrame
 MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
 LEAST_DENSE = 1 << 28  # bytes that dense rows of a chunk of any size may have
 MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
+COMPANIONS = {  # of a file of rows, by what is added to its path: the column that they hold; None: never read
+    ".query": QUERY_ID,
+    ".group": QUERY_ID,
+    ".weight": WEIGHT,
+    ".init": BASE_SCORE,
+    ".base_margin": BASE_SCORE,
+    ".position": None,
+}
+_COUNTED_FROM = re.compile(rb"\b(?:indices|columns?|features?)\b.*\b(?:(zero|0)|one|1)[- ]based\b", re.IGNORECASE)
 _DOC = re.compile(rb"\bdoc(?:id|no|_id)\s*[=:]\s*(\S+)(?:\s+base\s*=\s*(\S+))?(?:\s+weight\s*=\s*(\S+))?")
 NO_QUERY = ""  # of a row without `qid:`; an id is never empty
 Row = tuple[int, float, str, str, float, float, str, bytes]  # what `_row` returns
@@ -100,9 +112,13 @@ Row = tuple[int, float, str, str, float, float, str, bytes]  # what `_row` retur
 
 @dataclass
 class Header:
-    """The content of the comment lines before the first row; `line` is that of the last one."""
+    """The content of the comment lines before the first row; `line` is that of the last one.
+
+    first  number of the first feature
+    """
 
     line: int | None = None
+    first: int = 1
     feature_names: tuple[str, ...] | None = None
     about: dict[str, Any] | None = None
 
@@ -115,6 +131,8 @@ class Header:
         elif beginning == b"rerank":
             self.line = line
             self.about = ABOUT.read(json_object(text(content)), {})
+        elif counted := _COUNTED_FROM.search(comment):
+            self.first = 0 if counted[1] else 1
 
     def names(self, n_features: int) -> tuple[str, ...]:
         """Return the name of every feature: those of the header, by default "1", "2", …"""
@@ -182,14 +200,19 @@ def _number(name: str, token: bytes | None) -> float:
     return number
 
 
-def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) -> tuple[NDArray[np.float32], int]:
-    """Return the features of rows, (n_rows, largest feature), and the number of their pairs."""
-    parsed = _parsed_pairs(b" ".join(filter(None, pairs)))
+def _features(
+    path: Path, chunk: bytes, lines: list[int], pairs: list[bytes], first: int
+) -> tuple[NDArray[np.float32], int]:
+    """Return the features of rows, (n_rows, n_features), and the number of their pairs; `first` is as in `Header`."""
+    parsed = _parsed_pairs(b" ".join(filter(None, pairs)), first)
     if parsed is None:
         pairs_of_lines = ((line, pair) for line, of_row in zip(lines, pairs, strict=True) for pair in of_row.split())
-        line, wrong = next((line, pair) for line, pair in pairs_of_lines if _parsed_pairs(pair) is None)
-        what = f"feature:value, a number from 1 to {MOST_FEATURES} and a finite float32 or nan"
-        raise FileFormatError(path, line, f"expected {what}, got {shown(wrong)}. Correct the pair.")
+        line, wrong = next((line, pair) for line, pair in pairs_of_lines if _parsed_pairs(pair, first) is None)
+        what = f"feature:value, a number from {first} to {MOST_FEATURES} and a finite float32 or nan"
+        remedy = "Correct the pair"
+        if _parsed_pairs(wrong, 0) is not None:
+            remedy = "If features count from 0, write `# Column indices are zero-based` as the first line"
+        raise FileFormatError(path, line, f"expected {what}, got {shown(wrong)}. {remedy}.")
     features, values = parsed
     row = np.repeat(np.arange(len(lines)), [of_row.count(b":") for of_row in pairs])
     largest = int(features.max(initial=0))
@@ -198,8 +221,8 @@ def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) ->
         raise FileFormatError(
             path,
             lines[row[np.argmax(features)]],
-            f"expected features whose dense rows have at most {most_bytes:,} bytes, got feature {largest} in one of "
-            f"{len(lines)} rows. Number the features that are used 1, 2, 3.",
+            f"expected features whose dense rows have at most {most_bytes:,} bytes, got feature {largest - 1 + first} "
+            f"in one of {len(lines)} rows. Number the features that are used 1, 2, 3.",
         )
     ascending = (features[1:] > features[:-1]) | (row[1:] != row[:-1])
     if not ascending.all():  # features may be in any order, but none twice
@@ -208,7 +231,8 @@ def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) ->
         if again.any():
             pair = order[1:][again][0]
             message = (
-                f"expected each feature once in a row, got feature {features[pair]} again. Keep one of its values."
+                f"expected each feature once in a row, got feature {features[pair] - 1 + first} again. Keep one of its "
+                "values."
             )
             raise FileFormatError(path, lines[row[pair]], message)
     X = np.zeros((len(lines), largest), dtype=np.float32)
@@ -216,8 +240,8 @@ def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) ->
     return X, len(features)
 
 
-def _parsed_pairs(joined: bytes) -> tuple[Ints, NDArray[np.float32]] | None:
-    """Return feature numbers and values of all pairs of a chunk, or None if one is wrong."""
+def _parsed_pairs(joined: bytes, first: int) -> tuple[Ints, NDArray[np.float32]] | None:
+    """Return feature numbers, counted from 1, and values of all pairs of a chunk, or None if one is wrong."""
     if not joined:
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
     if b"  " in joined or len(joined.translate(None, b"\t\r\x0b\x0c")) < len(joined):
@@ -243,7 +267,7 @@ def _parsed_pairs(joined: bytes) -> tuple[Ints, NDArray[np.float32]] | None:
             return None
     if len(numbers) != len(separators) + 1:
         return None
-    features = numbers[::2]
+    features = numbers[::2] + (1 - first)
     are_features = (features >= 1) & (features <= MOST_FEATURES) & (features == np.floor(features))
     with np.errstate(over="ignore"):
         values = numbers[1::2].astype(np.float32)
@@ -268,7 +292,7 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
                     row = next(row for row, name in enumerate(ids) if len(name) > MOST_LETTERS)
                     message = f"expected ids {ID_RULE}, got {len(ids[row])}. Shorten it."
                     raise FileFormatError(path, some_lines[row], message)
-            X, n_pairs = _features(path, chunk, some_lines, pairs)
+            X, n_pairs = _features(path, chunk, some_lines, pairs, header.first)
             numbers = {LABEL: np.array(labels), BASE_SCORE: np.array(bases), WEIGHT: np.array(weights)}
             table.append(queries, docs, numbers, X)
             lines += some_lines
@@ -280,7 +304,10 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
             path, None, "expected rows `label qid:Q feature:value …`, got no row. Name a file with rows."
         )
     _drop_missing_columns(path, table, lines)
-    _set_queries(path, table, lines)
+    beside = _companions(path)
+    _set_queries(path, table, lines, beside)
+    _add_columns(path, table, beside)
+    _name_unread(path, beside)
     about = NOTHING if header.about is None else header.about
     if header.feature_names is None:
         zeros = BOTH if n_listed_zeros else UNLISTED
@@ -350,35 +377,46 @@ def _drop_missing_columns(path: Path, table: RowTable, lines: list[int]) -> None
             )
 
 
-def _set_queries(path: Path, table: RowTable, lines: list[int]) -> None:
-    """Number the queries of rows that have no `qid:` by LightGBM's companion file."""
+def _companions(path: Path) -> dict[str, Path]:
+    """Return the companions that lie beside a file, by their ending."""
+    names = str(path).removesuffix(".gz"), path
+    paths = [(ending, Path(f"{name}{ending}")) for name in names for ending in COMPANIONS]
+    return {ending: companion for ending, companion in paths if companion.is_file()}
+
+
+def _name_unread(path: Path, beside: Mapping[str, Path]) -> None:
+    """Name the companions that are not read in a warning."""
+    if beside:
+        names = ", ".join(companion.name for companion in beside.values())
+        log.warning("%s: found beside it and not read: %s", path, names)
+
+
+def _set_queries(path: Path, table: RowTable, lines: list[int], beside: dict[str, Path]) -> None:
+    """Number the queries of rows that have no `qid:` by a companion, which is taken out of those beside the file."""
     if list(table.names) == [NO_QUERY]:
-        sizes = {str(number): size for number, size in enumerate(_companion_sizes(path, lines), 1) if size}
-        table.names = {name: query for query, name in enumerate(sizes)}
-        table.query = [np.repeat(np.arange(len(sizes)), list(sizes.values()))]
+        ending = next((ending for ending in beside if COMPANIONS[ending] == QUERY_ID), None)
+        if ending is None:
+            raise FileFormatError(
+                path,
+                lines[0],
+                "expected `qid:Q` after the label, got none. Write it, or the size of every query to "
+                f"{path.name}.query.",
+            )
+        companion = beside.pop(ending)
+        sizes = [size for _, size in records(companion, "sizes of queries", _size)]
+        if sum(sizes) != len(lines):
+            raise FileFormatError(
+                companion,
+                None,
+                f"expected sizes that add up to the {len(lines)} rows of {path.name}, got {sum(sizes)}. Correct the "
+                "sizes.",
+            )
+        numbers_of = {str(number): size for number, size in enumerate(sizes, 1) if size}
+        table.names = {name: query for query, name in enumerate(numbers_of)}
+        table.query = [np.repeat(np.arange(len(numbers_of)), list(numbers_of.values()))]
     elif NO_QUERY in table.names:
         line = lines[int(np.argmax(table.query_of_rows() == table.names[NO_QUERY]))]
         raise FileFormatError(path, line, "expected `qid:Q` after the label, got none. Write the query id.")
-
-
-def _companion_sizes(path: Path, lines: list[int]) -> list[int]:
-    """Return the number of rows of each query from LightGBM's companion file; `lines` are those of the rows."""
-    bare = path.with_name(path.name.removesuffix(".gz"))
-    companion = next((c for c in (Path(f"{path}.query"), Path(f"{bare}.query")) if c.is_file()), None)
-    if companion is None:
-        raise FileFormatError(
-            path,
-            lines[0],
-            f"expected `qid:Q` after the label, got none. Write it, or the size of every query to {path.name}.query.",
-        )
-    sizes = [size for _, size in records(companion, "sizes of queries", _size)]
-    if sum(sizes) != len(lines):
-        raise FileFormatError(
-            companion,
-            None,
-            f"expected sizes that add up to the {len(lines)} rows of {path.name}, got {sum(sizes)}. Correct the sizes.",
-        )
-    return sizes
 
 
 def _size(content: str) -> int:
@@ -386,6 +424,34 @@ def _size(content: str) -> int:
     if size is None:
         raise LineFault(f"expected the number of rows of a query, got {shown(content)}. Write one size a line.")
     return size
+
+
+def _add_columns(path: Path, table: RowTable, beside: dict[str, Path]) -> None:
+    """Add base scores and weights of companions, which are taken out of those beside the file."""
+    query = table.query_of_rows()
+    for ending in tuple(beside):
+        column = COMPANIONS[ending]
+        if column not in (WEIGHT, BASE_SCORE) or column in table.numbers:
+            continue
+        companion = beside.pop(ending)
+        values = np.array([value for _, value in records(companion, "numbers", _value)])
+        if column == WEIGHT and len(values) == len(table.names):
+            values = values[query]
+        if len(values) != len(query):
+            of_queries = f", or its {len(table.names)} queries" if column == WEIGHT else ""
+            raise FileFormatError(
+                companion,
+                None,
+                f"expected a number for each of the {len(query)} rows of {path.name}{of_queries}, got {len(values)}. "
+                "Write one a line.",
+            )
+        table.numbers[column] = [values]
+        if column == BASE_SCORE:
+            log.warning('%s: base scores are those of %s: rankers with base="run" start from them', path, companion)
+
+
+def _value(content: str) -> float:
+    return _number("value", content.strip().encode())
 
 
 def _row_lines(data: RankingData, query: int, rows: slice, X: NDArray[np.float32]) -> Iterator[str]:
@@ -517,6 +583,7 @@ def read_npz(path: str | Path, mapped: bool = False) -> RankingData:
         members["doc_ids"] = id_bytes(arrays["doc_ids"])
     data = of_line(path, None, partial(RankingData, **members))
     of_line(path, None, data.check_values)
+    _name_unread(path, _companions(path))
     refuse_repeats(path, data.query_ids, query_rows(data.query_ptr), data.stored_ids)
     return data
 
@@ -551,6 +618,7 @@ def read_parquet(path: str | Path, mapped: bool = False) -> RankingData:
             first += batch.num_rows
     if not table.docs:
         raise FileFormatError(path, None, "expected rows, got none. Name a file with rows.")
+    _name_unread(path, _companions(path))
     if about["features"] != names:
         about = {**about, "recipe": None, "fingerprint": None}
     return of_line(path, None, table.record, path, names, about, np.concatenate(table.docs))
