@@ -1,7 +1,7 @@
 """Qrels and runs as trec_eval reads them, at millions of lines a second, and qrels of subtopics as ndeval does.
 
 qrels   `qid iter docno label`: labels are whole numbers, which may be negative; iter is ignored. Also BEIR's `qid docno
-        label`, whose first line may name the columns
+        label`, whose first line may name the columns, and judgement lists, `label qid:Q … # docno …`
 run     `qid Q0 docno rank score tag`: rank is ignored, rows are ordered by score, then document id, both descending;
         further columns are ignored, as trec_eval does. Also MS MARCO's `qid docno rank`, with scores of 1 / rank
 subtopics `query subtopic document label`, a line for each judgement
@@ -22,6 +22,7 @@ chunks.
 from __future__ import annotations
 
 import io
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -98,6 +99,8 @@ class Layout:
         Index of the column with the document id.
     three : Layout, optional
         The layout of a file whose first row has three columns, and which may begin with their names.
+    other : pattern of bytes and bytes, optional
+        Rows of another form, and what makes those of this layout of them.
 
     """
 
@@ -111,6 +114,7 @@ class Layout:
     once: str = ""
     doc: int = DOC
     three: Layout | None = None
+    other: tuple[re.Pattern[bytes], bytes] | None = None
 
     @property
     def named(self) -> str:
@@ -196,6 +200,8 @@ def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
                 layout, header = _layout_of(chunk, layout)
                 line = line + bool(header)
                 chunk = chunk[header:]
+            if layout.other is not None and b"qid:" in chunk:
+                chunk = layout.other[0].sub(layout.other[1], chunk)
             waiting.append(pool.submit(split, line, chunk))
             if len(waiting) > 2 * NUMPY_THREADS:
                 yield waiting.popleft().result()
@@ -315,8 +321,8 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
         remedy = "Ids may hold no white space" if shifted else f"Write the missing column{'s' * (missing > 1)}"
         if fields[0].startswith((b"{", b"[")):
             remedy = "Read JSON with json.load, and pass it as a mapping"
-        elif len(fields) == 1 and b"," in fields[0]:
-            remedy = "Put tabs for the commas"
+        elif b"," in fields[-1]:
+            remedy = "Put tabs for the commas, or read CSV with pandas, and pass the frame"
         raise LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
     value = layout.parse(fields[layout.value])
     if value is None:
@@ -424,6 +430,9 @@ def parse_label(token: bytes) -> int | None:
 
 BEIR_QRELS = Layout("qrels", ("query-id", "corpus-id", "score"), 2, np.int64, parse_label, "a whole number", doc=1)
 MSMARCO_RUN = Layout("run", ("qid", "docno", RANK), 2, np.int64, parse_label, "a rank from 1", doc=1)
+JUDGEMENT_LIST = re.compile(
+    rb"^[ \t]*([^\s#]\S*)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:doc(?:id|no|_id)[ \t]*[=:][ \t]*)?(\S+).*$", re.MULTILINE
+)
 QRELS = Layout(
     "qrels",
     ("qid", "iter", "docno", "label"),
@@ -433,6 +442,7 @@ QRELS = Layout(
     "a whole number",
     once="; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10` and the like alone",
     three=BEIR_QRELS,
+    other=(JUDGEMENT_LIST, rb"\2 0 \3 \1"),
 )
 RUN = Layout(
     "run",
@@ -452,7 +462,8 @@ def read_qrels(path: FileLike) -> Qrels:
     Parameters
     ----------
     path : str, Path or file object
-        A TREC qrels file or one of BEIR, plain or gzip; or `irds:NAME`, a data set of ir_datasets.
+        A TREC qrels file, one of BEIR, or rows `label qid:Q # docno`, plain or gzip; or `irds:NAME`, a data set of
+        ir_datasets.
 
     Returns
     -------

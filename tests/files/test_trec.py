@@ -200,7 +200,7 @@ BAD_RUNS = {
     "q Q0 my doc 1 2.5 tag\n": r":1: expected 6 columns .*, got 7. Ids may hold no white space",
     GOOD_RUN + "q Q0 d 1 high tag\n": r":4: expected a finite number as score, got 'high'. Correct the score",
     '{"q": {"d": 1.0}}\n': r":1: expected 6 columns .*, got 3. Read JSON with json.load, and pass it as a mapping\.",
-    "q,Q0,d,1,2.5,tag\n": r":1: expected 6 columns .*, got 1. Put tabs for the commas\.",
+    "q,Q0,d,1,2.5,tag\n": r":1: expected 6 columns .*, got 1. Put tabs for the commas, or",
     "q Q0 d 1 nan tag\n": r":1: expected a finite number as score, got 'nan'",
     "q Q0 d 1 -inf tag\n": r":1: expected a finite number as score, got '-inf'",
     "q Q0 d 1 1_0 tag\n": r":1: expected a finite number as score, got '1_0'",
@@ -353,3 +353,20 @@ def test_runs_of_ms_marco_are_read(tmp_path: Path) -> None:
 def test_scores_are_not_read_as_ranks_when_a_run_has_three_columns(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=message):
         read_run(written(tmp_path, text))
+
+
+def test_judgement_list_is_read_as_qrels(tmp_path: Path) -> None:
+    """As of the demo of Elasticsearch's plug-in, and with features, as for RankLib."""
+    path = tmp_path / "judgements.txt"
+    path.write_text(
+        "# qid:1: rambo\n#\n4\tqid:1 #\t7555\tRambo\n0\tqid:1 #\t13258\tSon of Rambow\n1\tqid:2 #\t7555\tRambo\n"
+    )
+    assert dict(read_qrels(path).items()) == {"1": {"13258": 0, "7555": 4}, "2": {"7555": 1}}
+    path.write_text("2 qid:q1 1:0.5 2:3 # docid = GX1 inc = 1\n0 qid:q1 1:0 #GX2 other\n")
+    assert dict(read_qrels(path).items()) == {"q1": {"GX1": 2, "GX2": 0}}
+    path.write_text("2 qid:q1 # GX1\nx qid:q1 # GX2\n")
+    with pytest.raises(FileFormatError, match=r"judgements.txt:2: expected a whole number as label, got 'x'"):
+        read_qrels(path)
+    path.write_text("2 qid:q1 # GX1\n2 qid:q1 # GX1\n")
+    with pytest.raises(FileFormatError, match=r"judgements.txt:2: expected each document once in a query, got 'GX1'"):
+        read_qrels(path)
