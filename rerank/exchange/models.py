@@ -24,6 +24,7 @@ from rerank.exchange.registry import (
     indented_json,
     known_formats,
 )
+from rerank.exchange.search_engines import stored_model
 from rerank.files.source import BYTE_ORDER_MARK, check_file, open_source
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.boosted import BoostedTrees
@@ -400,22 +401,37 @@ def _of_file(path: Path, format: str | None, names: tuple[str, ...] | None) -> t
         )
     with open_source(check_file(path, "a model file")) as handle:
         content = handle.read().removeprefix(BYTE_ORDER_MARK)
-    kind = named or next((kind for kind in known_formats().values() if kind.recognises(content)), None)
+    try:
+        with damage_found():
+            stored, of_set = stored_model(content)
+        if isinstance(stored, LinearModel):
+            return _with_finite_scores(stored), "linear"
+        kind = named or _kind_of(path, stored)
+        with damage_found():
+            model = _with_finite_scores(kind.read(stored, names or of_set))
+    except FormatFault as fault:
+        raise FileFormatError(path, fault.line, str(fault)) from None
+    is_named = model.feature_names is not None or of_set is None or len(of_set) != model.n_features
+    return model if is_named else replace(model, feature_names=of_set), kind.name
+
+
+def _kind_of(path: Path, content: bytes) -> Format:
+    """Return the format of a file, detected by its content."""
+    kind = next((kind for kind in known_formats().values() if kind.recognises(content)), None)
     if kind is None:
         what = next((what for start, what in _OTHERS.items() if content.lstrip().startswith(start)), None)
         got = f"{what}." if what else "a file of none of them. Name its format."
         raise FileFormatError(path, None, f"expected a model of {_those_that('reads')}, got {got}")
-    try:
-        with damage_found():
-            return _with_finite_scores(kind.read(content, names)), kind.name
-    except FormatFault as fault:
-        raise FileFormatError(path, fault.line, str(fault)) from None
+    return kind
 
 
 @reads_models("estimators")
 def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranker | None:
-    """Return an estimator's model with these names of features where it numbers its own; None for another object."""
-    read = _of_estimator(estimator, None)
+    """Return the model of an estimator, or of the path of its file; None for another object.
+
+    names  of the features, for a model that numbers its own
+    """
+    read = _of_file(estimator, None, None) if isinstance(estimator, Path) else _of_estimator(estimator, None)
     if read is None:
         return None
     model = _ranker(*read, read[0].feature_names, None, read[1])

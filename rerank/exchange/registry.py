@@ -91,9 +91,8 @@ def damage_found(part: str = "") -> Iterator[None]:
         path = fault.within(part).path if part else fault.path
         raise FormatFault(fault.expected, fault.got, getattr(fault, "line", None), fault.remedy, path) from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise FormatFault(
-            "a whole model file", f"a damaged one ({type(error).__name__}: {shown(str(error))})", path=part
-        ) from None
+        got = f"a damaged one, or one of another form ({type(error).__name__}: {shown(str(error))})"
+        raise FormatFault("a whole model file", got, path=part) from None
 
 
 def compact_json(value: object) -> bytes:

@@ -365,6 +365,39 @@ def _read_tree(element: ElementTree.Element) -> Tree:
     return weighed(tree_of(element.find("split"), _ranklib_node), single_number(element.get("weight")), np.float64)
 
 
+def stored_model(content: bytes) -> tuple[bytes | LinearModel, tuple[str, ...] | None]:
+    """Return the model in a request or an answer of an engine's model store, and the names of its feature set, if any.
+
+    Content of another form is returned as it is; raises FormatFault for several models, and for normalised features.
+    """
+    if not content.lstrip().startswith(b"{") or not (b'"definition"' in content or b'"models"' in content):
+        return content, None
+    stored = parse_json(content)
+    hits = stored.get("hits")
+    several = stored.get("models") or (hits.get("hits") if isinstance(hits, Mapping) else None)
+    if isinstance(several, list):
+        if len(several) != 1:
+            found = ", ".join(str(one.get("name", one.get("_id"))) for one in several)
+            raise FormatFault("one model", f"{len(several)}: {found}", remedy="Save one of them alone.")
+        stored = several[0]
+    features: list[Any] = []
+    while "definition" not in stored:
+        inner = next((stored[key] for key in ("_source", "model") if isinstance(stored.get(key), Mapping)), None)
+        if inner is None:
+            return (compact_json(stored) if several else content), None
+        stored = inner
+        features = (stored.get("feature_set") or {}).get("features") or features
+    if stored.get("feature_normalizers"):
+        raise FormatFault("features without normalisers", "feature_normalizers", remedy="Train on values as they are.")
+    definition = stored["definition"]
+    names = tuple(str(feature["name"]) for feature in features) or None
+    if stored.get("type") == "model/linear":
+        weights = parse_json(definition) if isinstance(definition, str) else definition
+        ordered = names or tuple(weights)
+        return LinearModel(tuple(float(numbers([weights.get(name, 0.0)])[0]) for name in ordered), ordered), names
+    return definition.encode() if isinstance(definition, str) else compact_json(definition), names
+
+
 TREES = ("LambdaMART", "MART", "Random Forests")
 ASCENT = "Coordinate Ascent"
 REGRESSION = "Linear Regression"

@@ -7,10 +7,11 @@ NaN is read as 0), 0 as well as NaN, or NaN; and where the missing goes. LightGB
 
 CatBoost's JSON (`save_model(format="json")`) is read for oblivious trees, whose nodes of one depth share a test. Values
 and borders are float32; `x > border` sets a bit of the leaf's number, the first split the lowest one. Leaf values and
-sums are float64; the score is sum + bias. A category is known by the lower half of the CityHash64 (version 1.0) of its
-text, "7" for 7. A split of one category (OneHotFeature) sets the bit of rows that have it, and is read where the
-category is a whole number below 65536. Splits of statistics of categories (OnlineCtr) are refused: their borders are on
-shares of training rows, of several features at once, and not on the values of a feature.
+sums are float64; the score is scale * sum + bias, and leaf values are read times the scale. A category is known by the
+lower half of the CityHash64 (version 1.0) of its text, "7" for 7. A split of one category (OneHotFeature) sets the bit
+of rows that have it, and is read where the category is a whole number below 65536. Splits of statistics of categories
+(OnlineCtr) are refused: their borders are on shares of training rows, of several features at once, and not on the
+values of a feature.
 
 ONNX is a TreeEnsembleRegressor of domain ai.onnx.ml 3, written with the library `onnx`. Input `X` (rows, features)
 float32, made float64 inside, so that the leaf values are summed in float64; output `scores` (rows, 1) is float32.
@@ -335,14 +336,10 @@ class CatBoost(Format):
         }
         n_features = feature_count(max(names_of, default=0) + 1)
         trees = each_tree(stored["oblivious_trees"], lambda raw: _catboost_tree(raw, floats, categorical))
-        scale, bias = stored.get("scale_and_bias") or (1, 0.0)
-        if scale != 1:
-            raise FormatFault(
-                "the scale 1", shown(scale), remedy="Call set_scale_and_bias(1, bias), which does not change the order."
-            )
+        scale, bias = stored.get("scale_and_bias") or (1.0, 0.0)
         column_names = tuple(names_of.get(column, "") for column in range(n_features))
         return TreeModel(
-            joined(trees, n_features),
+            joined(trees, n_features).scaled(float(numbers([scale], 1)[0])),
             n_features,
             column_names if all(column_names) else None,
             float(numbers(np.ravel(bias or 0.0), 1)[0]),

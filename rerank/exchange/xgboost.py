@@ -401,6 +401,14 @@ def _columns(known: tuple[Any, ...], names: tuple[str, ...] | None) -> tuple[tup
 def _read(node: Any, features: dict[Any, int], zero: bool) -> Node:
     if "leaf" in node:
         return Node(value=single_number(node["leaf"]), rows=float(node.get("cover", 0.0)))
+    condition = node.get("split_condition")
+    if condition is None or isinstance(condition, list):  # a dump leaves out which side of type i is which
+        kind = "type i (a binary feature)" if condition is None else "categories"
+        raise FormatFault(
+            "splits of numbers, by split_condition",
+            f"one of {kind} on {shown(node['split'])}",
+            remedy="Save the model with save_model('model.json'), or name binary features q in the feature map.",
+        )
     first, second = node["children"]
     children = {first["nodeid"]: first, second["nodeid"]: second}
     yes = node["yes"]
@@ -411,7 +419,7 @@ def _read(node: Any, features: dict[Any, int], zero: bool) -> Node:
             "two children that yes and no name, one of them missing",
             f"yes {shown(yes)}, no {shown(no)}, missing {shown(missing)}",
         )
-    threshold = float(neighbours(single_number(node["split_condition"]), -np.inf))
+    threshold = float(neighbours(single_number(condition), -np.inf))
     return Node(
         features.setdefault(node["split"], len(features)),
         threshold,

@@ -20,6 +20,7 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.exchange.registry import format_named
 from rerank.rankers.imported import ImportedTrees
+from tests.exchange.conftest import NAMES, random_model
 
 OF_XGBOOST = json.loads((Path(__file__).parent / "golden" / "xgboost_models.json").read_text())
 MISSING = [name for name in OF_XGBOOST if name.startswith("missing=")]
@@ -208,10 +209,78 @@ def test_other_forms_are_refused_with_what_to_do_instead(content: bytes, message
     assert message in str(caught.value)
 
 
-def test_catboost_models_with_a_scale_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("scale", [0.5, -2.0])
+def test_catboost_models_with_a_scale_score_with_it(scale: float, tmp_path: Path) -> None:
     tree = {"leaf_values": [1.0, 2.0], "splits": [{"float_feature_index": 0, "border": 0.5}]}
     info = {"float_features": [{"flat_feature_index": 0, "feature_index": 0}]}
-    stored = {"features_info": info, "oblivious_trees": [tree], "scale_and_bias": [0.5, [1.0]]}
+    stored = {"features_info": info, "oblivious_trees": [tree], "scale_and_bias": [scale, [1.0]]}
     (tmp_path / "model.json").write_text(json.dumps(stored))
-    with pytest.raises(FileFormatError, match=r"expected the scale 1, got 0\.5"):
-        rerank.import_model(tmp_path / "model.json")
+    scores = rerank.import_model(tmp_path / "model.json").predict([[0.0], [1.0]])
+    assert scores.tolist() == [scale * 1.0 + 1.0, scale * 2.0 + 1.0]
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [({}, r"one of type i \(a binary feature\) on 'new'"), ({"split_condition": [1, 2]}, "one of categories on 'new'")],
+)
+def test_splits_that_a_dump_of_xgboost_does_not_tell_are_said(condition: dict, message: str, tmp_path: Path) -> None:
+    leaves = [{"nodeid": 1, "leaf": 0.1}, {"nodeid": 2, "leaf": -0.1}]
+    tree = {"nodeid": 0, "depth": 0, "split": "new", "yes": 2, "no": 1, "children": leaves, **condition}
+    (tmp_path / "dump.json").write_text(json.dumps([tree]))
+    with pytest.raises(FileFormatError, match=f"tree 1: expected splits of numbers, by split_condition, got {message}"):
+        rerank.import_model(tmp_path / "dump.json")
+
+
+def _of_engines(kind: str, definition: str) -> dict[str, dict]:
+    """The model as the plug-ins' store takes it, and as it answers."""
+    model = {"type": kind, "definition": definition}
+    features = [{"name": name, "params": ["keywords"], "template": {}} for name in NAMES]
+    stored = {"name": "mine", "feature_set": {"name": "set", "features": features}, "model": model}
+    found = {"_id": "model-mine", "_source": {"name": "mine", "type": "model", "model": stored}}
+    return {
+        "request": {"model": {"name": "mine", "model": model}},
+        "answer": {"_index": ".ltrstore", "found": True, **found},
+        "search": {"took": 1, "hits": {"total": {"value": 1}, "hits": [found]}},
+    }
+
+
+@pytest.mark.parametrize("form", ["request", "answer", "search"])
+@pytest.mark.parametrize(("kind", "name"), [("model/ranklib", "ranklib"), ("model/xgboost+json", "xgboost-dump")])
+def test_models_as_the_plug_ins_of_engines_return_them_are_read(
+    kind: str, name: str, form: str, tmp_path: Path
+) -> None:
+    model = random_model(1, moderate=True)
+    rerank.export_model(model, tmp_path / "plain", name, missing_as_zero=True)
+    (tmp_path / "answer.json").write_text(json.dumps(_of_engines(kind, (tmp_path / "plain").read_text())[form]))
+    read = rerank.import_model(tmp_path / "answer.json")
+    plain = rerank.import_model(tmp_path / "plain", feature_names=NAMES)
+    assert tuple(read.feature_names_) == (NAMES if form != "request" else read.feature_names_)
+    np.testing.assert_array_equal(read.forest_.leaf_value, plain.forest_.leaf_value)
+    with_norms = _of_engines(kind, (tmp_path / "plain").read_text())["request"]
+    with_norms["model"]["model"]["feature_normalizers"] = {"f0": {"standard": {"mean": 1, "standard_deviation": 2}}}
+    (tmp_path / "answer.json").write_text(json.dumps(with_norms))
+    with pytest.raises(FileFormatError, match="expected features without normalisers, got feature_normalizers"):
+        rerank.import_model(tmp_path / "answer.json")
+
+
+def test_linear_models_of_the_plug_ins_are_read(tmp_path: Path) -> None:
+    (tmp_path / "answer.json").write_text(json.dumps(_of_engines("model/linear", '{"f0": 0.5, "f2": 2}')["answer"]))
+    model = rerank.import_model(tmp_path / "answer.json")
+    assert model.predict(np.eye(len(NAMES))).tolist() == [0.5, 0.0, 2.0, *[0.0] * (len(NAMES) - 3)]
+    model.save(tmp_path / "model.json")
+    assert rerank.read_model(tmp_path / "model.json").feature_names_ == NAMES
+
+
+def test_answer_of_solrs_model_store_is_read(tmp_path: Path) -> None:
+    model = random_model(1, moderate=True)
+    model.forest_ = replace(model.forest_, threshold=np.full_like(model.forest_.threshold, 20.0))
+    rerank.export_model(model, tmp_path / "plain.json", "solr")
+    stored = {**json.loads((tmp_path / "plain.json").read_text()), "store": "_DEFAULT_"}
+    (tmp_path / "answer.json").write_text(json.dumps({"responseHeader": {"status": 0}, "models": [stored]}))
+    read = rerank.import_model(tmp_path / "answer.json")
+    np.testing.assert_array_equal(
+        read.forest_.leaf_value, rerank.import_model(tmp_path / "plain.json").forest_.leaf_value
+    )
+    (tmp_path / "answer.json").write_text(json.dumps({"models": [stored, {**stored, "name": "other"}]}))
+    with pytest.raises(FileFormatError, match="expected one model, got 2: rerank, other"):
+        rerank.import_model(tmp_path / "answer.json")
