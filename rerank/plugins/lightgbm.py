@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import lightgbm
@@ -235,7 +236,10 @@ class EvalSet:
         lists = RankedLists(labels[order], self.ptr, ideal, ideal_ptr)
         relevant = np.diff(ideal_ptr)
         symbol = self.settings.parameters["metric"] if name == "ndcg" else MEASURES[name]
-        weights = None if self.weights is None else np.add.reduceat(self.weights, self.ptr[:-1]) / np.diff(self.ptr)
+        sizes = np.diff(self.ptr)
+        weights = None  # of a query without rows 0
+        if self.weights is not None:
+            weights = np.bincount(query_rows(self.ptr), self.weights, len(sizes)) / np.maximum(sizes, 1)
         results = []
         for depth in depths:
             values = parse_measure(f"{symbol}@{depth}").scores(lists)
@@ -472,6 +476,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         called.append(recorder)
         watcher = Watcher(sets, metrics if sets else [], called, params, of_training)
         base = init_model.booster_ if isinstance(init_model, lightgbm.LGBMModel) else init_model
+        base = Path(base) if isinstance(base, str) else base
         trained = settings.kind(**{**settings.parameters, **categories}, base=base)
         trained.fit(
             X,
@@ -505,6 +510,10 @@ class LGBMRanker(lightgbm.LGBMRanker):
         self.ranker_ = ranker
         self.fitted_ = True
         return self
+
+    def predict(self, X: Any, *arguments: Any, **named: Any) -> Any:
+        """Return what LightGBM's `predict` does, also of a frame with columns of Arrow, which `fit` takes."""
+        return super().predict(_of_numbers(X), *arguments, **named)
 
 
 def _eval_set(
@@ -573,6 +582,16 @@ def _sizes(what: str, group: Any) -> Any:
     sizes = numbers(what, group)
     whole = sizes.astype(np.int64)
     return whole if (whole == sizes).all() else sizes
+
+
+def _of_numbers(X: Any) -> Any:
+    """Return a frame whose columns of Arrow, which LightGBM's `predict` refuses, are of float64; other X as it is."""
+    if not (hasattr(X, "items") and hasattr(X, "dtypes")):
+        return X
+    of_arrow = {
+        name: numbers("X", column, name) for name, column in X.items() if hasattr(column.dtype, "pyarrow_dtype")
+    }
+    return X.assign(**of_arrow)
 
 
 def __getattr__(name: str) -> Any:

@@ -313,9 +313,9 @@ def query_column(qid: Any, group: Any, X: Any, prefix: str = "") -> Any:
     if qid is not None:
         raise InvalidInputError(f"{prefix}group: expected no {prefix}qid beside it, got both. Pass one of them.")
     sizes = numbers(f"{prefix}group", group)
-    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 1).any():
+    if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
         raise InvalidInputError(
-            f"{prefix}group: expected the number of rows of each query, from 1, got {shown(group)}. Pass a column of "
+            f"{prefix}group: expected the number of rows of each query, from 0, got {shown(group)}. Pass a column of "
             f"sizes, or {prefix}qid."
         )
     n_rows, total = X.shape[0] if hasattr(X, "shape") else len(X), sum(sizes.tolist())  # Python's sum: any size

@@ -401,12 +401,15 @@ def test_base_scores_are_started_from_and_not_predicted() -> None:
 def test_training_goes_on_from_an_earlier_model(tmp_path: Path) -> None:
     first = fitted()
     first.booster_.save_model(tmp_path / "first.txt")
-    from_ranker, from_booster, from_file = (
+    path = tmp_path / "first.txt"
+    from_ranker, from_booster, from_file, *from_paths = (
         lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP, init_model=given).predict(X)
-        for given in (first, first.booster_, lgb.Booster(model_file=tmp_path / "first.txt"))
+        for given in (first, first.booster_, lgb.Booster(model_file=path), path, str(path))
     )
     np.testing.assert_array_equal(from_ranker, from_booster)
     np.testing.assert_allclose(from_file, from_ranker, rtol=1e-6, atol=1e-9)
+    for scores in from_paths:
+        np.testing.assert_array_equal(scores, from_file)
     assert not np.array_equal(from_ranker, first.predict(X))
 
 
@@ -653,3 +656,20 @@ def test_ranker_is_a_step_of_a_pipeline() -> None:
     pipeline = make_pipeline(StandardScaler(), lgb.LGBMRanker(**FEW))
     pipeline.fit(X, Y, lgbmranker__group=GROUP)
     assert np.corrcoef(pipeline.predict(X), fitted().predict(X))[0, 1] > 0.95
+
+
+def test_queries_without_rows_count_as_lightgbm_counts_them() -> None:
+    sizes = [20, 0, *[20] * 29]
+    figures = []
+    for of in (lgb, lightgbm):
+        ranker = of.LGBMRanker(**FEW).fit(X, Y, group=[0, *GROUP], eval_set=[(X_VALID, Y_VALID)], eval_group=[sizes])
+        score = ranker.evals_result_["valid_0"]["ndcg@1"][-1]
+        whole = of.LGBMRanker(**FEW).fit(X, Y, group=GROUP, eval_set=[(X_VALID, Y_VALID)], eval_group=[GROUP_VALID])
+        figures.append(31 * score - 30 * whole.evals_result_["valid_0"]["ndcg@1"][-1])
+    assert figures == pytest.approx([1.0, 1.0])
+
+
+def test_columns_of_arrow_are_taken_by_fit_and_predict() -> None:
+    pytest.importorskip("pyarrow")
+    arrow = TRAIN[FEATURES].convert_dtypes(dtype_backend="pyarrow")
+    np.testing.assert_array_equal(lgb.LGBMRanker(**FEW).fit(arrow, Y, group=GROUP).predict(arrow), fitted().predict(X))

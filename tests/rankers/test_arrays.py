@@ -72,7 +72,7 @@ def test_other_frames_have_names_too() -> None:
     model = _fit(polars.DataFrame(A, schema=NAMES), polars.Series(Y), polars.Series(QID))
     assert model.feature_names_ == tuple(NAMES)
     assert model.to_dict()["learned"] == EXPECTED
-    with pytest.raises(ModelMismatchError, match="expected the columns in the order of training"):
+    with pytest.raises(ModelMismatchError, match="expected the columns of training in their order"):
         model.predict(polars.DataFrame(A, schema=NAMES[::-1]))
 
 
@@ -222,6 +222,7 @@ def test_categories_are_refused_by_a_model_without(categories: list[Any]) -> Non
             {"qid": None, "group": np.array([2**63, 2**63, 60], np.uint64)},
             "group: expected sizes that add up to the 60 r",
         ),
+        ({"qid": None, "group": [61, -1]}, "group: expected the number of rows of each query, from 0, got"),
         ({"qid": None, "group": [30, 29]}, "group: expected sizes that add up to the 60 rows of X, got 59. Correct"),
         ({"sample_weight": np.full(N, np.nan)}, "sample_weight: expected a finite number .* got nan at row 0"),
         ({"sample_weight": -np.ones(N)}, "training data: expected finite weights of at least 0"),
