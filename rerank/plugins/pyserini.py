@@ -7,7 +7,7 @@ have. To search an index folder, the extra `lucene` is enough.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +39,20 @@ class Hit:
         The model's score.
     lucene_docid : int
         Lucene's number of the document.
+    lucene_document : Document
+        The stored document, which is read when it is asked for.
 
     """
 
     docid: str
     score: float
     lucene_docid: int
+    _searcher: Any = field(repr=False, compare=False)
+
+    @property
+    def lucene_document(self) -> Any:
+        """The stored document, with the methods of Pyserini's."""
+        return self._searcher.doc(self.lucene_docid)
 
 
 @dataclass(frozen=True)
@@ -193,7 +201,7 @@ class RerankSearcher:
         for query, first, end in zip(run.query_ids.tolist(), run.query_ptr[:-1], run.query_ptr[1:], strict=True):
             rows = slice(first, min(end, first + k))
             columns = (column[rows].tolist() for column in (run.doc_ids, run.scores, numbers))
-            hits[query] = [Hit(*values) for values in zip(*columns, strict=True)]
+            hits[query] = [Hit(doc, score, number, self) for doc, score, number in zip(*columns, strict=True)]
         return hits
 
     def doc(self, docid: str | int) -> Document | None:

@@ -1,12 +1,14 @@
 """The `rerankers` library: a ranker with its interface."""
 
 from pathlib import Path
+from typing import Any
 
 from rerankers.documents import Document
 from rerankers.models.ranker import BaseRanker
 from rerankers.results import RankedResults, Result
 from rerankers.utils import prep_docs
 
+from rerank.errors import InvalidInputError
 from rerank.index.index import Index
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.ranker import Ranker
@@ -47,9 +49,35 @@ class RerankRanker(BaseRanker):
         query: str,
         docs: str | list[str] | Document | list[Document],
         doc_ids: list[str] | list[int] | None = None,
+        metadata: list[dict[str, Any]] | None = None,
     ) -> RankedResults:
-        """Return the documents, best first: all, but where the model has a least probability."""
+        """Return the documents, best first: all, but where the model has a least probability.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        docs : str, list of str, Document or list of Document
+            The documents.
+        doc_ids : list of str or int, optional
+            Their ids.
+        metadata : list of dict, optional
+            Their metadata, in place of their own.
+
+        Returns
+        -------
+        RankedResults
+            The results.
+
+        """
         documents = prep_docs(docs, doc_ids)
+        if metadata is not None:
+            if len(metadata) != len(documents):
+                raise InvalidInputError(
+                    f"metadata: expected one for each of {len(documents)} documents, got {len(metadata)}. Pass a list."
+                )
+            for document, own in zip(documents, metadata, strict=True):
+                document.metadata = own
         texts = [self._texts.with_metadata(document.text, document.metadata or {}) for document in documents]
         ranked = self._texts.order(query, texts)
         return RankedResults(

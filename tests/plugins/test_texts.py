@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.errors import InvalidInputError
 from rerank.plugins.texts import DocumentRetriever, TextReranker
 from tests.tiny import Tiny
 
@@ -179,6 +180,24 @@ def test_rerankers_ranker_orders_texts(
     assert [each.rank for each in results] == list(range(1, len(texts) + 1))
     assert results.top_k(3)[0].text == texts[expected[0][0]]
     assert isinstance(ranker.score(query, texts[0]), float)
+
+
+def test_rerankers_ranker_reads_metadata_beside_texts(index: rerank.Index, model_file: Path, collection: Tiny) -> None:
+    pytest.importorskip("rerankers")
+    from rerankers.documents import Document
+
+    from rerank.plugins.rerankers import RerankRanker
+
+    ranker, query = RerankRanker(index, model_file), collection.topics[QUERY]
+    bodies = [each["body"] for each in collection.documents[:N_TEXTS]]
+    titles = [{"title": each["title"]} for each in collection.documents[:N_TEXTS]]
+    expected = ranker.rank(query, [Document(body, metadata=own) for body, own in zip(bodies, titles, strict=True)])
+    for docs in (bodies, list(map(Document, bodies))):
+        results = ranker.rank(query, docs, metadata=titles)
+        assert [each.score for each in results] == [each.score for each in expected]
+        assert results[0].document.metadata == expected[0].document.metadata
+    with pytest.raises(InvalidInputError, match=rf"metadata: expected one for each of {N_TEXTS} documents, got 1"):
+        ranker.rank(query, bodies, metadata=titles[:1])
 
 
 @pytest.fixture(scope="module")
