@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, MissingFileError, log, unknown_name
-from rerank.files.corpus import ELEMENTS, check_encoding, read_sgml, sgml_files, warn_of_skipped
+from rerank.errors import InvalidInputError, MissingFileError, log, shown, unknown_name
+from rerank.files.corpus import ELEMENTS, ID_KEYS, check_encoding, read_sgml, sgml_files, warn_of_skipped
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.folder import SUBFOLDER, check_target, shard_names, shard_of, staged_folder
 from rerank.lucene.jvm import ENGLISH, add_options, ask_json, check_language
@@ -29,7 +29,6 @@ from rerank.types.ids import MOST_LETTERS
 from rerank.types.tables import frame_rows, is_frame, is_missing, number_of
 
 CONTENTS = "contents"
-ID_KEYS = ("id", "_id", "docid")
 ID_EXPECTED = (
     f"expected an id of at most {MOST_LETTERS} characters without white space (run and qrels files are split there)"
 )
@@ -115,6 +114,12 @@ class _DocumentReader:
         self._location = getattr(document, "location", f"documents: number {self._n_documents}")
         if not isinstance(document, Mapping):
             raise self._error(f"expected a mapping with 'id' and text, got {type(document).__name__}. Pass dicts")
+        key = next((key for key in ID_KEYS if key in document), None)
+        if key is None:
+            got = shown(", ".join(map(str, document))) if document else "no key"
+            raise self._error(f"expected an id as {', '.join(ID_KEYS)}, got {got}. Give every document one")
+        if key != "id":
+            document = {"id": document[key], **{name: value for name, value in document.items() if name != key}}
         doc_id = self._id(document)
         texts = self._texts(document, doc_id)
         contents = document.get(CONTENTS)

@@ -28,7 +28,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from rerank.errors import shown
-from rerank.lucene.build import ID_KEYS, is_text
+from rerank.files.corpus import ID_KEYS
+from rerank.lucene.build import is_text
 from rerank.pipeline.applying import Cutoff
 from rerank.runtime.codec import REMEDY
 from rerank.service.settings import ServiceError, unknown

@@ -106,6 +106,14 @@ def test_build_lets_given_contents_stand(tmp_path: Path) -> None:
     assert hits(tmp_path / "index", "wing", "title") == {"a"}
 
 
+@pytest.mark.parametrize("key", ["_id", "docid", "doc_id", "docno"])
+def test_build_takes_the_keys_of_ids_that_files_have(key: str, tmp_path: Path) -> None:
+    build_index([{key: "a", "body": "wing"}, {"body": "tail", key: 7}], tmp_path / "index")
+    assert hits(tmp_path / "index", "wing") == {"a"}
+    assert hits(tmp_path / "index", "tail") == {"7"}
+    assert set(open_forward(tmp_path / "index").fields) == {"contents", "body"}
+
+
 def test_build_keeps_unicode_in_ids_and_text(tmp_path: Path) -> None:
     ids = ["é", "😀", "流れ", "z", "\U0010fffd"]
     build_index(({"id": doc_id, "body": "crème 😀 流 \ud800"} for doc_id in ids), tmp_path / "naïve 😀")
@@ -131,7 +139,7 @@ def test_build_counts_and_logs_empty_documents(tmp_path: Path, caplog: pytest.Lo
 @pytest.mark.parametrize(
     ("documents", "message"),
     [
-        ([{"title": "x"}], r"number 1: expected an 'id' \(text or a whole number\), got None. "),
+        ([{"title": "x"}], r"number 1: expected an id as id, _id, docid, doc_id, docno, got 'title'. "),
         ([{"id": "", "title": "x"}], r"number 1: expected an 'id'"),
         ([{"id": True, "title": "x"}], r"got True"),
         (
