@@ -29,7 +29,7 @@ from rerank.files.lists import read_topics
 from rerank.files.source import check_file, file_mode, finite_number, open_source
 from rerank.files.trec import QRELS, RUN, parse_label, read_qrels, read_run
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, pointers, query_rows
-from rerank.types.ids import Ids
+from rerank.types.ids import Ids, zeros_apart
 
 if TYPE_CHECKING:
     from rerank.types.forward import ForwardIndex
@@ -217,6 +217,7 @@ def _about(source: Source, severity: str, names: Sequence[str] | Ids, message: s
 def _missing(severity: str, message: str, effect: str, source: Source, other: Source) -> Iterator[Finding]:
     """Yield one finding about the queries of a file that are not in another."""
     missing = [query_id for query_id in source.content if query_id not in other.content]
+    effect = (zeros_apart(missing, other.content) if missing else "") or effect
     yield from _about(source, severity, missing, f"{message} is not in {other.path}", effect)
 
 

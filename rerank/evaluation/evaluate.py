@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, log, shown
 from rerank.files.lists import JudgementsLike, QrelsLike, RunLike, qrels_of, run_of, subtopic_qrels_of
 from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import BINS, Reliability
 from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
-from rerank.types.ids import Ids, trec_order
+from rerank.types.ids import Ids, same_ids, trec_order, zeros_apart
 from rerank.types.records import SubtopicQrels
 from rerank.types.tables import Shown, counted, new_frame
 
@@ -255,10 +255,15 @@ def ranked_lists(
     if not with_empty:
         answered &= np.diff(run.query_ptr) > 0
     if not answered.any():
-        raise InvalidInputError(
+        fault = (
             f"run {run.name}: expected a query that is judged, got none (run has {next(iter(run), 'no query')!r}, "
-            f"qrels have {next(iter(qrels), 'no query')!r}). Check that both use the same query ids."
+            f"qrels have {next(iter(qrels), 'no query')!r}). {same_ids(run, qrels)}"
         )
+        if not options.complete or not len(qrels):
+            raise InvalidInputError(fault)
+        log.warning("%s All queries count 0.", fault)
+    elif not answered.all() and (apart := zeros_apart(run, qrels)):
+        log.warning("run %s: %s", run.name, apart)
     evaluated, counts = _evaluated_rows(run.query_ptr, answered, ordered, known, options)
     if evaluated is not None:
         ordered = ordered[evaluated]
@@ -340,8 +345,6 @@ def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1, bins: int = 
     run = run_of(run)
     judged = run.select(np.flatnonzero([query_id in qrels for query_id in run]))
     if not judged.n_rows:
-        raise InvalidInputError(
-            "run: expected documents of judged queries, got none. Check that both files use the same query ids."
-        )
+        raise InvalidInputError(f"run: expected documents of judged queries, got none. {same_ids(run, qrels)}")
     labels = [qrels[query_id].get(doc_id, 0) for query_id in judged for doc_id in judged[query_id]]
     return Reliability.of(np.array(labels) >= target, judged.scores, bins)

@@ -74,6 +74,7 @@ from rerank.training.folds import (
 )
 from rerank.training.train import TRAINED, among_first, judged_queries, scorer_gain, sources_of
 from rerank.types import Qrels, RankingData, Run, Topics, query_rows
+from rerank.types.ids import same_ids
 from rerank.types.retriever import BM25
 
 SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
@@ -512,7 +513,7 @@ def _judged_data(data: RankingData, qrels: Qrels | None) -> tuple[RankingData, Q
     if not judged:
         raise InvalidInputError(
             f"qrels: expected judgements of the queries of the data, got none (a query is {shown(next(iter(data), ''))}"
-            "). Check that both use the same query ids."
+            f"). {same_ids(data, qrels)}"
         )
     if len(judged) < len(data):
         log.info("data: %d of %d queries have no judgements and are left out.", len(data) - len(judged), len(data))

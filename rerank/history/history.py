@@ -28,7 +28,7 @@ from rerank.runtime.codec import ParseFault, SchemaError, parse_json, restored
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken
+from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, same_ids
 from rerank.types.ranking_data import MOST_LABEL, folds_of_groups
 
 FOLDS = 20
@@ -118,7 +118,7 @@ class History:
         query_ids = sorted(query_id for query_id in query_terms if query_id in qrels)
         if not query_ids:
             raise InvalidInputError(
-                "qrels: expected judgements of the topics, got none. Check that both use the same query ids."
+                f"qrels: expected judgements of the topics, got none. {same_ids(query_terms, qrels)}"
             )
         doc_ids = []
         labels = []

@@ -53,7 +53,7 @@ from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import Measure, RankedLists, ranks
 from rerank.metrics.registry import parse_measure
 from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
-from rerank.types.ids import Ids, id_array, id_bytes, id_texts, sort_keys
+from rerank.types.ids import Ids, id_array, id_bytes, id_texts, same_ids, sort_keys
 
 
 @dataclass(frozen=True, eq=False)
@@ -637,7 +637,7 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
     judged = np.array([name in judgements for name in query_ids.tolist()]) & (np.diff(query_ptr) > 0)
     if not judged.any():
         raise InvalidInputError(
-            "qrels: expected judgements of a query of the runs, got none. Check that the query ids are the same."
+            f"qrels: expected judgements of a query of the runs, got none. {same_ids(query_ids.tolist(), judgements)}"
         )
     labels = judgements.lookup(query_ids, query_ptr, doc_ids)[0].astype(np.float64)
     lines = mixture.Lines(query_ptr, a, b, labels, judged.astype(np.float64), *judgements.ideal(query_ids))

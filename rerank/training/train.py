@@ -61,6 +61,7 @@ from rerank.training.folds import (
     query_values,
 )
 from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_blocks, query_rows
+from rerank.types.ids import same_ids
 from rerank.types.retriever import BM25, CONTENTS
 
 STRIPPED = 500  # queries whose features are computed once more without their relevant documents
@@ -532,7 +533,7 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     if not judged:
         raise InvalidInputError(
             f"qrels: expected judgements of the topics, got none (a topic is {next(iter(topics))!r}, a judged query "
-            f"{next(iter(qrels), 'none')!r}). Check that both files use the same query ids."
+            f"{next(iter(qrels), 'none')!r}). {same_ids(topics, qrels)}"
         )
     without = len(topics) - len(judged)
     if without:

@@ -27,6 +27,7 @@ QUERY_RULE = f"{ID_RULE} that do not begin with # or a byte order mark"
 # UTF-8 cannot encode them. A line that begins with `#` is a comment, and a byte order mark at its beginning is dropped.
 ID = re.compile(rf"[^{WHITE_SPACE}\ud800-\udfff]{{1,{MOST_LETTERS}}}")
 QUERY_ID = re.compile(rf"(?![#\ufeff]){ID.pattern}")
+_ZEROS = re.compile(r"(?<!\d)0+(?=\d)")  # before a number
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, an odd number: a multiplicative (Fibonacci) hash
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -102,6 +103,20 @@ def first_broken(names: Iterable[str], form: re.Pattern[str] = ID) -> str | None
     if is_plain and max(map(len, names), default=0) <= MOST_LETTERS:
         return None
     return next((name for name in names if form.fullmatch(name) is None), None)
+
+
+def zeros_apart(names: Iterable[str], others: Iterable[str]) -> str:
+    """Say that an id differs from one of others in zeros before a number alone, as 051 and 51; "" where none does."""
+    known = set(others)
+    plain = {_ZEROS.sub("", other): other for other in known}
+    pairs = ((name, plain.get(_ZEROS.sub("", name))) for name in names if name not in known)
+    pair = next((pair for pair in pairs if pair[1] is not None), None)
+    return "" if pair is None else f"{pair[0]!r} and {pair[1]!r} differ in zeros alone: write them in one way"
+
+
+def same_ids(names: Iterable[str], others: Iterable[str]) -> str:
+    """Return what to do where none of some query ids is one of others."""
+    return f"{zeros_apart(names, others) or 'Check that both use the same query ids'}."
 
 
 def hash_slots(hashes: Words) -> NDArray[np.int32]:

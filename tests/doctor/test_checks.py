@@ -78,6 +78,11 @@ ACROSS_FILES = {
         "warning  qrels: judged query 'q3' is not in topics; "
         "no run contains it: with `evaluate -c` it counts 0, else it does not count",
     ),
+    "queries that differ in zeros": (
+        {"topics": "051\theat\n", "qrels": "51 0 d1 1\n"},
+        "warning  qrels: judged query '51' is not in topics; '51' and '051' differ in zeros alone: write them in one "
+        "way",
+    ),
 }
 
 

@@ -142,3 +142,19 @@ def test_gains_that_overflow_are_refused_with_the_label(measure: str) -> None:
     assert np.isfinite(evaluate({"q": {"a": 500, "b": 500}}, run, [measure])[measure])
     with pytest.raises(InvalidInputError, match=r"expected labels up to 500 for gains of 2\^label - 1, got 2000"):
         evaluate({"q": {"a": 1, "b": 2000}}, run, [measure])
+
+
+def test_queries_that_differ_in_zeros_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    qrels = {"51": {"d": 1}, "q7": {"d": 1}, "101": {"d": 1}}
+    with pytest.raises(InvalidInputError, match=r"'051' and '51' differ in zeros alone: write them in one way\.$"):
+        evaluate(qrels, {"051": {"d": 1.0}}, ["RR"])
+    with pytest.raises(InvalidInputError, match=r"'q07' and 'q7' differ in zeros alone"):
+        evaluate(qrels, {"q07": {"d": 1.0}}, ["RR"])
+    assert evaluate(qrels, {"051": {"d": 1.0}, "101": {"d": 1.0}}, ["RR"])["RR"] == 1.0
+    assert "'051' and '51' differ in zeros alone" in caplog.text
+
+
+def test_run_without_a_judged_query_counts_0_with_complete(caplog: pytest.LogCaptureFixture) -> None:
+    result = evaluate({"1": {"d": 1}, "2": {"d": 1}}, {"9": {"d": 1.0}}, ["RR"], complete=True)
+    assert result.per_query["RR"] == {"1": 0.0, "2": 0.0}
+    assert "expected a query that is judged, got none (run has '9', qrels have '1')" in caplog.text
