@@ -505,7 +505,7 @@ def column_name(what: str, frame: Frame, column: str, required: bool = True) -> 
             f"{what}: expected one column of {' or '.join(names)}, got both. Drop one from the data frame."
         )
     if not names and required:
-        have = shown([str(name) for name in frame.columns])
+        have = shown(", ".join(str(name) for name in frame.columns))
         raise InvalidInputError(
             f"{what}: expected a column {' or '.join(ALIASES.get(column, (column,)))}, got {have}. Rename the columns."
         )
