@@ -417,7 +417,10 @@ def read_texts(path: str | Path, queries: Collection[str], fields: Collection[st
     read = TextsFile({}, {})
     path = Path(path)
     for line, members in json_objects(path):
-        query_id, doc_id = (of_line(path, line, id_text, key, members.pop(key, None)) for key in ("qid", "id"))
+        if not {"qid", "id"} <= members.keys():
+            got = shown(", ".join(members))
+            raise FileFormatError(path, line, f"expected the keys qid and id, got {got}. Rename them.")
+        query_id, doc_id = (of_line(path, line, id_text, key, members.pop(key)) for key in ("qid", "id"))
         if query_id not in queries:
             raise FileFormatError(
                 path, line, f"expected a query of the topics, got {shown(query_id)}. Add it to the topics."
@@ -574,7 +577,7 @@ def _of_parquet(path: Path) -> tuple[list[Any], NDArray[Any]]:
         table = file.read()
         columns = [next((name for name in names if name in table.column_names), None) for names in (IDS, VECTOR)]
         if None in columns:
-            have = shown(table.column_names)
+            have = shown(", ".join(table.column_names))
             raise FileFormatError(path, None, f"expected the columns id and vector, got {have}. Rename the columns.")
         ids, rows = (table.column(name).to_pylist() for name in columns)
     try:
