@@ -312,6 +312,8 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
     if header.feature_names is None:
         zeros = BOTH if n_listed_zeros else UNLISTED
         about = {**about, "zeros": LISTED if n_listed == len(lines) * table.width else zeros}
+    if header.first == 0:
+        about = {**about, "first_number": 0}
     names = of_line(path, header.line, header.names, max(table.width, len(header.feature_names or ())))
     return of_line(path, header.line, table.record, path, names, about, _document_ids(table, words), np.array(lines))
 

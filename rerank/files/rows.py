@@ -25,13 +25,14 @@ from rerank.types.retriever import RETRIEVERS
 from rerank.types.tables import LABEL
 
 # What files store of data beside their rows, with its defaults; all files that are read together share the first ones.
-SHARED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS}
+SHARED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS, "first_number": Whole(0, 1)}
 STORED: dict[str, Field] = {**SHARED, "zeros": Choice(lambda: (LISTED, UNLISTED, BOTH))}
 NOT_STORED: dict[str, Any] = {
     "recipe": None,
     "fingerprint": None,
     "retriever": None,
     "run_retrievers": {},
+    "first_number": 1,
     "zeros": None,
 }
 VERSION = 1

@@ -285,7 +285,8 @@ class ImportedTrees(ForestRanker, Imported):
         numbers = numbered_names(data.n_features)
         n_features = self.n_features_in_
         by_number = data.zeros is not None and tuple(self.feature_names_) == numbered_names(n_features)
-        if not by_number or data.n_features >= n_features or data.feature_names != numbers or self.first_number_ == 1:
+        by_number &= data.n_features < n_features and data.feature_names == numbers
+        if not by_number or self.first_number_ == 1 or data.first_number == 0:
             return data
         if self.first_number_ == -1:
             raise ModelMismatchError(

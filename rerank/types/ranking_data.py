@@ -104,6 +104,8 @@ class RankingData(QueryTable):
         What a 0 of X is where the rows came from a sparse matrix, or from LETOR text that does not name its features:
         a value that a row lists, one that it does not list, or either. A feature that a row does not list is 0, but
         for XGBoost it is missing. None for all other data.
+    first_number : {1, 0}
+        Number of the first feature in the text that the rows came from.
 
     """
 
@@ -121,6 +123,7 @@ class RankingData(QueryTable):
     retriever: Retriever | None = None
     run_retrievers: Mapping[str, Retriever] = field(default_factory=dict)
     zeros: str | None = None
+    first_number: int = 1
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -438,6 +441,8 @@ def stored_members(data: RankingData) -> dict[str, Any]:
     members: dict[str, Any] = {name: dict(mapping) for name, mapping in mappings.items() if mapping is not None}
     if data.zeros is not None:
         members["zeros"] = data.zeros
+    if data.first_number != 1:
+        members["first_number"] = data.first_number
     if data.ideal_labels is not None and data.ideal_ptr is not None:
         labels = data.ideal_labels.tolist()
         bounds = pairwise(data.ideal_ptr.tolist())

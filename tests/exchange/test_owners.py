@@ -194,6 +194,21 @@ def test_a_model_without_its_first_column_says_that_its_numbers_are_unknown(tmp_
         np.testing.assert_array_equal(model.predict(data), model._scores(X.astype(np.float32)))
 
 
+def test_rows_that_count_from_0_have_the_columns_of_lightgbm(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    X = np.random.default_rng(0).normal(size=(200, 4)).round(3)
+    X[:, 0] = 0.0  # so that LightGBM's first column is empty, as it is in a file that counts from 1
+    model = lightgbm.LGBMRanker(n_estimators=3, num_leaves=4, verbose=-1).fit(X, X[:, 1] > 0, group=[20] * 10)
+    X[:, 3] = 0.0
+    pairs = [" ".join(f"{column}:{value}" for column, value in enumerate(row) if value) for row in X.tolist()]
+    head = "# Column indices are zero-based\n"
+    (tmp_path / "rows.svm").write_text(head + "".join(f"0 qid:1 {of_row}\n" for of_row in pairs))
+    data = rerank.read_data(tmp_path / "rows.svm")
+    rerank.write_data(data, tmp_path / "rows.npz")
+    for rows in (data, rerank.read_data(tmp_path / "rows.npz")):
+        np.testing.assert_array_equal(rerank.import_model(model).predict(rows), model.predict(X))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
