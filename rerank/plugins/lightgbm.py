@@ -512,7 +512,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         return self
 
     def predict(self, X: Any, *arguments: Any, **named: Any) -> Any:
-        """Return what LightGBM's `predict` does, also of a frame with columns of Arrow, which `fit` takes."""
+        """Return what LightGBM's `predict` does, also of all columns of frames that `fit` takes."""
         return super().predict(_of_numbers(X), *arguments, **named)
 
 
@@ -585,13 +585,14 @@ def _sizes(what: str, group: Any) -> Any:
 
 
 def _of_numbers(X: Any) -> Any:
-    """Return a frame whose columns of Arrow, which LightGBM's `predict` refuses, are of float64; other X as it is."""
+    """Return a frame of pandas with float64 in place of Arrow's and Python's numbers, which LightGBM refuses."""
     if not (hasattr(X, "items") and hasattr(X, "dtypes")):
         return X
-    of_arrow = {
-        name: numbers("X", column, name) for name, column in X.items() if hasattr(column.dtype, "pyarrow_dtype")
-    }
-    return X.assign(**of_arrow)
+    plain = X.copy(deep=False)
+    for name, column in X.items():
+        if hasattr(column.dtype, "pyarrow_dtype") or (column.dtype.kind == "O" and not hasattr(column, "cat")):
+            plain[name] = numbers("X", column, name)
+    return plain
 
 
 def __getattr__(name: str) -> Any:

@@ -669,7 +669,8 @@ def test_queries_without_rows_count_as_lightgbm_counts_them() -> None:
     assert figures == pytest.approx([1.0, 1.0])
 
 
-def test_columns_of_arrow_are_taken_by_fit_and_predict() -> None:
+@pytest.mark.parametrize("kind", ["double[pyarrow]", "Float64", "object"])
+def test_columns_that_fit_takes_are_those_that_predict_takes(kind: str) -> None:
     pytest.importorskip("pyarrow")
-    arrow = TRAIN[FEATURES].convert_dtypes(dtype_backend="pyarrow")
-    np.testing.assert_array_equal(lgb.LGBMRanker(**FEW).fit(arrow, Y, group=GROUP).predict(arrow), fitted().predict(X))
+    rows = TRAIN[FEATURES].astype(kind)
+    np.testing.assert_array_equal(lgb.LGBMRanker(**FEW).fit(rows, Y, group=GROUP).predict(rows), fitted().predict(X))
