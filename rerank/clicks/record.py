@@ -223,9 +223,10 @@ class Clicks(Shown):
 def list_order(columns: Mapping[str, NDArray[Any]]) -> tuple[Ints, int]:
     """Return the rows list by list, in the order of the lists' first rows, and how many lists may be parts of others.
 
-    The rows of a list have one query and, where there are sessions, one session. Where such rows make fewer lists in
-    the order of their times, they are in this order. A list that begins further down than others of its query and
-    session may be the rest of another one.
+    The rows of a list have one query and, where there are sessions, one session, and positions that rise. Rows of one
+    query and session are in another order than the log's where they are fewer lists in it: that of their times, or, of
+    a session in which no position is twice, of their positions. A list that begins further down than others of its
+    query and session may be the rest of another one.
 
     columns  query and position, and session and time where they are known, (n_rows,) each, by name
     """
@@ -233,12 +234,16 @@ def list_order(columns: Mapping[str, NDArray[Any]]) -> tuple[Ints, int]:
     position = columns["position"]
     order = np.argsort(key, kind="stable")
     begins = _begins(key, position, order)
-    if "time" in columns:
-        by_time = np.lexsort((columns["time"], key))
-        other = _begins(key, position, by_time)
-        fewer = (np.bincount(key[by_time], other) < np.bincount(key[order], begins))[key[order]]
-        order = np.where(fewer, by_time, order)
-        begins = np.where(fewer, other, begins)
+    others = [np.lexsort((position, columns["time"], key))] if "time" in columns else []
+    if "session" in columns:
+        rows = np.lexsort((position, key))
+        n_lists = np.bincount(key[rows], _begins(key, position, rows))
+        others.append(np.where((n_lists == 1)[key[rows]], rows, order))
+    for other in others:
+        begun = _begins(key, position, other)
+        chosen = (np.bincount(key[other], begun) < np.bincount(key[order], begins))[key[order]]
+        order = np.where(chosen, other, order)
+        begins = np.where(chosen, begun, begins)
     lists = np.cumsum(begins)
     lowest = np.full(int(key.max(initial=-1)) + 1, np.iinfo(position.dtype).max, position.dtype)
     np.minimum.at(lowest, key, position)

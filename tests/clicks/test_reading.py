@@ -125,6 +125,8 @@ ALTERNATING = {
     "": ["a,d1,1,0", "b,d1,1,1", "a,d2,2,1", "b,d2,2,0"],
     "session": ["a,d1,1,0,s", "a,d1,1,1,t", "a,d2,2,1,s", "a,d2,2,0,t"],
     "time": ["a,d1,1,0,5", "a,d1,1,1,9", "a,d2,2,1,5", "a,d2,2,0,9"],
+    "session_id": ["a,d2,2,1,s", "a,d2,2,0,t", "a,d1,1,0,s", "a,d1,1,1,t"],
+    "timestamp": ["a,d2,2,1,5", "a,d2,2,0,9", "a,d1,1,1,9", "a,d1,1,0,5"],
 }
 
 
@@ -269,3 +271,9 @@ def test_clicks_are_checked_and_shown() -> None:
         Clicks.from_rows(["a", "a"], ["d1", "d2"], [1, 0], [1, 0])
     with pytest.raises(InvalidInputError, match=r"Clicks: expected 2 values of position, got 1"):
         Clicks.from_rows(["a", "a"], ["d1", "d2"], [1], [1, 0])
+
+
+def test_lists_of_arrays_are_put_together() -> None:
+    clicks = Clicks.from_rows(["a"] * 4, ["d1", "d1", "d2", "d2"], [1, 1, 2, 2], [1, 0, 0, 1], session=["x", "y"] * 2)
+    assert clicks.list_ptr.tolist() == [0, 2, 4]
+    assert clicks.clicked.tolist() == [True, False, False, True]
