@@ -365,16 +365,21 @@ def _read_tree(element: ElementTree.Element) -> Tree:
     return weighed(tree_of(element.find("split"), _ranklib_node), single_number(element.get("weight")), np.float64)
 
 
+_OF_STORES = b'"definition"', b'"models"', b'"managedList"'  # of the plug-ins, of Solr's answer and of Solr's file
+
+
 def stored_model(content: bytes) -> tuple[bytes | LinearModel, tuple[str, ...] | None]:
     """Return the model in a request or an answer of an engine's model store, and the names of its feature set, if any.
 
     Content of another form is returned as it is; raises FormatFault for several models, and for normalised features.
     """
-    if not content.lstrip().startswith(b"{") or not (b'"definition"' in content or b'"models"' in content):
+    if not content.lstrip().startswith(b"{") or not any(key in content for key in _OF_STORES):
         return content, None
     stored = parse_json(content)
     hits = stored.get("hits")
-    several = stored.get("models") or (hits.get("hits") if isinstance(hits, Mapping) else None)
+    several = (
+        stored.get("models") or stored.get("managedList") or (hits.get("hits") if isinstance(hits, Mapping) else None)
+    )
     if isinstance(several, list):
         if len(several) != 1:
             found = ", ".join(str(one.get("name", one.get("_id"))) for one in several)

@@ -286,12 +286,13 @@ def test_linear_models_of_the_plug_ins_are_read(tmp_path: Path) -> None:
     assert rerank.read_model(tmp_path / "model.json").feature_names_ == NAMES
 
 
-def test_answer_of_solrs_model_store_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["models", "managedList"])
+def test_models_of_solrs_store_are_read(key: str, tmp_path: Path) -> None:
     model = random_model(1, moderate=True)
     model.forest_ = replace(model.forest_, threshold=np.full_like(model.forest_.threshold, 20.0))
     rerank.export_model(model, tmp_path / "plain.json", "solr")
     stored = {**json.loads((tmp_path / "plain.json").read_text()), "store": "_DEFAULT_"}
-    (tmp_path / "answer.json").write_text(json.dumps({"responseHeader": {"status": 0}, "models": [stored]}))
+    (tmp_path / "answer.json").write_text(json.dumps({"responseHeader": {"status": 0}, key: [stored]}))
     read = rerank.import_model(tmp_path / "answer.json")
     np.testing.assert_array_equal(
         read.forest_.leaf_value, rerank.import_model(tmp_path / "plain.json").forest_.leaf_value
