@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,7 @@ from rerank.files.source import (
     check_file,
     checked_path,
     chunks,
-    filled_lines,
     json_object,
-    of_line,
     text,
     text_lines,
 )
@@ -260,52 +258,71 @@ def _names_of_columns(path: Path, line: int | None, names: list[str]) -> dict[st
 
 def _json_blocks(path: Path, odd: _OddRows) -> Blocks:
     columns: dict[str, str] = {}
-    lines = filled_lines(path)
-    while some := list(islice(lines, ROWS_AT_ONCE)):
-        rows = _objects(path, some, odd)
-        if not rows:
-            continue
+    for rows in _json_rows(path, odd):
         columns = columns or _names_of_columns(path, rows[0][0], list(rows[0][1]))
         values = {column: (name, [members.get(name) for _, members in rows]) for column, name in columns.items()}
         yield [line for line, _ in rows], values
 
 
-def _objects(path: Path, lines: Sequence[tuple[int, str]], odd: _OddRows) -> list[tuple[int, dict[str, Any]]]:
-    """Return the object of each line that is one; all lines are parsed at once, and one by one only if one is not."""
-    try:
-        objects = json.loads(f"[{','.join(raw for _, raw in lines)}]")
-    except (ValueError, RecursionError):
-        objects = []
-    if len(objects) == len(lines) and set(map(type, objects)) <= {dict}:
-        return [(line, members) for (line, _), members in zip(lines, objects, strict=True)]
-    rows = []
+def _json_rows(path: Path, odd: _OddRows) -> Iterator[list[tuple[int, dict[str, Any]]]]:
+    """Yield the number and the object of some lines at a time, without blank ones and those that are no objects.
+
+    All lines of a part are parsed at once, and one by one only where one is no object.
+    """
+    for first, chunk in chunks(path):
+        lines = [(line, raw) for line, raw in enumerate(chunk.split(b"\n"), first) if raw.strip()]
+        try:
+            objects = json.loads(f"[{b','.join(raw for _, raw in lines).decode()}]")
+        except (ValueError, RecursionError):
+            objects = []
+        if len(objects) == len(lines) and set(map(type, objects)) <= {dict}:
+            rows = [(line, members) for (line, _), members in zip(lines, objects, strict=True)]
+        else:
+            rows = list(_whole_objects(path, lines, odd))
+        if rows:
+            yield rows
+
+
+def _whole_objects(path: Path, lines: list[tuple[int, bytes]], odd: _OddRows) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, raw in lines:
         try:
-            rows.append((line, of_line(path, line, json_object, raw)))
-        except FileFormatError as fault:
-            odd.add(fault)
-    return rows
+            yield line, json_object(text(raw))
+        except LineFault as fault:  # also where a full disk or a killed process cut a line off
+            odd.add(FileFormatError(path, line, str(fault)))
 
 
 def _csv_blocks(path: Path, delimiter: str, odd: _OddRows) -> Blocks:
-    reader = csv.reader((line for _, line in text_lines(path)), delimiter=delimiter)
-    filled = ((reader.line_num, row) for row in reader if "".join(row).strip() or len(row) > 1)
-    first_line, names = next(filled, (1, []))
+    filled = _csv_rows(path, delimiter)
+    first_line, _, names = next(filled, (1, 1, []))
     columns = _names_of_columns(path, first_line, names)
     numbers = {column: names.index(name) for column, name in columns.items()}
     while some := list(islice(filled, ROWS_AT_ONCE)):
-        rows = [(line, row) for line, row in some if len(row) == len(names)]
+        rows = [(line, row) for line, _, row in some if len(row) == len(names)]
         if len(rows) < len(some):
-            line, row = next((line, row) for line, row in some if len(row) != len(names))
+            wrong = [(line, n_lines, row) for line, n_lines, row in some if len(row) != len(names)]
             message = (
-                f"expected {len(names)} columns, as in the first line, got {len(row)}. Put a field with a separator "
-                "into quotes."
+                f"expected {len(names)} columns, as in the first line, got {len(wrong[0][2])}. Put a field with a "
+                "separator into quotes."
             )
-            odd.add(FileFormatError(path, line, message), len(some) - len(rows))
+            odd.add(FileFormatError(path, wrong[0][0], message), sum(n_lines for _, n_lines, _ in wrong))
         values = {
             column: (columns[column], [row[number] or None for _, row in rows]) for column, number in numbers.items()
         }
         yield [line for line, _ in rows], values
+
+
+def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the last line, the number of lines and the fields of each row that is not blank."""
+    reader = csv.reader((line for _, line in text_lines(path)), delimiter=delimiter)
+    last = 0
+    try:
+        for row in reader:
+            if "".join(row).strip() or len(row) > 1:
+                yield reader.line_num, reader.line_num - last, row
+            last = reader.line_num
+    except csv.Error as fault:
+        message = f"expected fields in quotes that end, got one that does not ({fault}). Close the quote."
+        raise FileFormatError(path, last + 1, message) from None
 
 
 def _parquet_blocks(path: Path) -> Blocks:
@@ -519,18 +536,7 @@ def _cleaned(columns: Columns, is_known: NDArray[np.bool_], limits: Limits) -> t
     drop(missing, f"rows without a position, {n_clicks:,} of them clicks without an impression")
     drop(columns["position"] < 1, "impressions at positions below 1")
     drop(columns["query"] == UNUSABLE, "impressions of queries that are too long, or not among the topics")
-    n_rows = len(columns["query"])
-    columns = _merged(columns)
-    n_merged = n_rows - len(columns["query"])
-    if n_merged:
-        notes.append(f"{n_merged:,} repeated impressions (same session, query, document, position and time): merged.")
-    rows, n_unsure = list_order(columns)
-    columns = {name: values[rows] for name, values in columns.items()}
-    if n_unsure:
-        notes.append(
-            f"{n_unsure:,} lists that begin further down than others of their query and session: taken as they are; "
-            "rows of lists that no column tells apart may be among them."
-        )
+    columns = _in_lists(_merged(columns, notes), notes)
     drop(columns["position"] > limits.last_position, f"impressions at positions beyond {limits.last_position:,}")
     drop(~is_known[columns["document"]], "impressions of unknown documents")
     if "session" in columns:
@@ -545,8 +551,19 @@ def _cleaned(columns: Columns, is_known: NDArray[np.bool_], limits: Limits) -> t
     return columns, notes
 
 
-def _merged(columns: Columns) -> Columns:
-    """Return the columns with repeated impressions as one, clicked if one of them was.
+def _in_lists(columns: Columns, notes: list[str]) -> Columns:
+    """Return the columns list by list; add a note of lists that may be parts of others."""
+    rows, n_unsure = list_order(columns)
+    if n_unsure:
+        notes.append(
+            f"{n_unsure:,} lists that begin further down than others of their query and session: taken as they are; "
+            "rows of lists that no column tells apart may be among them."
+        )
+    return {name: values[rows] for name, values in columns.items()}
+
+
+def _merged(columns: Columns, notes: list[str]) -> Columns:
+    """Return the columns with repeated impressions as one, clicked if one of them was; add a note of their number.
 
     Where the log has neither sessions nor times, equal rows are several searches.
     """
@@ -557,8 +574,10 @@ def _merged(columns: Columns) -> Columns:
         return columns
     order = np.lexsort(keys)
     starts = np.flatnonzero(np.logical_or.reduce([np.diff(key[order], prepend=~key[order][:1]) != 0 for key in keys]))
-    if len(starts) == len(order):
+    n_merged = len(order) - len(starts)
+    if not n_merged:
         return columns
+    notes.append(f"{n_merged:,} repeated impressions (same session, query, document, position and time): merged.")
     clicked = columns["clicked"].copy()
     clicked[order[starts]] = np.logical_or.reduceat(clicked[order], starts)
     rows = np.sort(order[starts])
@@ -569,20 +588,9 @@ def _is_ubi_file(path: Path) -> bool:
     """Return whether the first object of a file is an event, a query, a hit or the head of a bulk request."""
     if _ending(path) in (*SEPARATORS, PARQUET):
         return False
-    whole = (members for _, members in _objects_or_none(path) if members is not None)
+    first = next((rows[0][1] for rows in _json_rows(path, _OddRows())), {})
     named = ("action_name", "query_response_hit_ids", "query_attributes")
-    return any(_is_wrapped(members) or any(name in members for name in named) for members in islice(whole, 1))
-
-
-def _objects_or_none(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
-    """Yield the number and the object of each line that is not blank, None for one that is no whole object."""
-    for first, chunk in chunks(path):
-        for line, raw in enumerate(chunk.split(b"\n"), first):
-            if raw.strip():
-                try:
-                    yield line, json_object(text(raw))
-                except LineFault:
-                    yield line, None
+    return _is_wrapped(first) or any(name in first for name in named)
 
 
 def _is_wrapped(members: Mapping[str, Any]) -> bool:
@@ -616,19 +624,14 @@ class _UbiLog:
         self._odd = odd
 
     def read(self, path: Path) -> None:
-        """Add the events and queries of a file; lines that cannot be read are counted."""
-        for line, members in _objects_or_none(path):
-            try:
-                of_line(path, line, self._add_line, members)
-            except FileFormatError as fault:
-                self._odd.add(fault)
-
-    def _add_line(self, members: Mapping[str, Any] | None) -> None:
-        if members is None:  # a full disk or a killed process cut it off
-            raise LineFault("expected a whole JSON object, got another line. Write one object a line.")
-        source = members.get("_source", members)
-        if isinstance(source, Mapping) and not (source is members and _is_wrapped(members)):
-            self._add(source)
+        """Add the events and queries of a file; those that cannot be read are counted."""
+        for line, members in chain.from_iterable(_json_rows(path, self._odd)):
+            source = members.get("_source", members)
+            if isinstance(source, Mapping) and not (source is members and _is_wrapped(members)):
+                try:
+                    self._add(source)
+                except LineFault as fault:
+                    self._odd.add(FileFormatError(path, line, str(fault)))
 
     def _add(self, members: Mapping[str, Any]) -> None:
         action = members.get("action_name")
