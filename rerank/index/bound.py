@@ -43,7 +43,7 @@ from rerank.runtime.progress import InOrder
 from rerank.runtime.store import cache_folder
 from rerank.types import Ints, Qrels, RankingData, Run, Topics
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import QUERY, id_array
+from rerank.types.ids import QUERY, id_array, zeros_apart
 from rerank.types.retriever import BM25, CONTENTS, K1, B, Passages
 from rerank.types.vocabulary import find_terms
 from rerank.vectors.encoder import Encoded, Encoder, Scorer, encoded_documents
@@ -777,7 +777,7 @@ def check_topics(run: Run, topics: Topics) -> None:
     if missing:
         raise InvalidInputError(
             f"run: expected a topic for every query, got none for {missing[0]!r} ({len(missing)} such queries in "
-            "all). Give the topics that the run was made for."
+            f"all). {zeros_apart(missing, topics) or 'Give the topics that the run was made for'}."
         )
 
 

@@ -61,7 +61,7 @@ from rerank.training.folds import (
     query_values,
 )
 from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_blocks, query_rows
-from rerank.types.ids import same_ids
+from rerank.types.ids import same_ids, zeros_apart
 from rerank.types.retriever import BM25, CONTENTS
 
 STRIPPED = 500  # queries whose features are computed once more without their relevant documents
@@ -538,6 +538,8 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     without = len(topics) - len(judged)
     if without:
         log.info("topics: %d of %d have no judgements and are left out.", without, len(topics))
+        if apart := zeros_apart(topics, qrels):
+            log.warning("topics: %s", apart)
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
 
 
