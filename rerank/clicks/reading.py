@@ -342,7 +342,7 @@ Identity = tuple[str | None, str]  # what texts that are one have in common, Non
 
 
 def _by_name(text: str) -> Identity:
-    return text, " ".join(text.split())
+    return text, text
 
 
 def _by_text(key: Callable[[str], str]) -> Callable[[str], Identity]:

@@ -71,6 +71,11 @@ def test_values_may_have_other_forms(tmp_path: Path) -> None:
     assert clicks.doc_ids.tolist() == ["d,1", "d2"]
 
 
+def test_ids_of_documents_stay_as_they_are(tmp_path: Path) -> None:
+    path = _log(tmp_path / "log.csv", HEADER, "a,d\u00852,1,1")
+    assert read_clicks(path).doc_ids.tolist() == ["d\u00852"]
+
+
 def test_queries_with_the_same_text_are_one(tmp_path: Path) -> None:
     path = _log(tmp_path / "log.csv", HEADER, "Heat  flow,d1,1,1", "heat FLOW,d1,1,0", "ﬂow,d1,1,1", "flow,d1,2,0")
     assert read_clicks(path).query_ids.tolist() == ["Heat flow", "ﬂow"]
