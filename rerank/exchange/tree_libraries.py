@@ -337,9 +337,11 @@ class CatBoost(Format):
         n_features = feature_count(max(names_of, default=0) + 1)
         trees = each_tree(stored["oblivious_trees"], lambda raw: _catboost_tree(raw, floats, categorical))
         scale, bias = stored.get("scale_and_bias") or (1.0, 0.0)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused as scores beyond float32
+            forest = joined(trees, n_features).scaled(float(numbers([scale], 1)[0]))
         column_names = tuple(names_of.get(column, "") for column in range(n_features))
         return TreeModel(
-            joined(trees, n_features).scaled(float(numbers([scale], 1)[0])),
+            forest,
             n_features,
             column_names if all(column_names) else None,
             float(numbers(np.ravel(bias or 0.0), 1)[0]),

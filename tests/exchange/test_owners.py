@@ -232,6 +232,9 @@ def test_catboost_models_with_a_scale_score_with_it(scale: float, tmp_path: Path
     (tmp_path / "model.json").write_text(json.dumps(stored))
     scores = rerank.import_model(tmp_path / "model.json").predict([[0.0], [1.0]])
     assert scores.tolist() == [scale * 1.0 + 1.0, scale * 2.0 + 1.0]
+    (tmp_path / "model.json").write_text(json.dumps({**stored, "scale_and_bias": [1e308, [1.0]]}))
+    with pytest.raises(FileFormatError, match="expected scores up to"):
+        rerank.import_model(tmp_path / "model.json")
 
 
 @pytest.mark.parametrize(
