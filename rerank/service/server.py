@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,9 +25,10 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from starlette.requests import Request
 from starlette.responses import Response
 from uvicorn import Config, Server
+from uvicorn.config import STARTUP_FAILURE
 from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.supervisors.multiprocess import Multiprocess
+from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.families.document import load_functions
@@ -49,7 +51,10 @@ _BACKLOG = 2048
 _SWITCH_SECONDS = 0.001  # Python's threads change more often than by default: requests wait less for the kernels
 _GRACE = 5  # seconds
 _LAST_REQUEST = 2.0  # seconds at the end, in which a client may still use a connection that it has kept
-_UNRESPONSIVE = 60  # seconds after which a worker that does not answer its supervisor is killed
+_SILENT = 0.9  # seconds after which a worker that sleeps and does not answer its supervisor is killed
+_UNRESPONSIVE = 60.0  # seconds for one that runs: reading a large model, it cannot answer
+_END_PATIENCE = 3.0  # the same when the service ends
+_END_STEP = 0.05  # seconds between two looks at workers that end
 _FILES = 8192
 
 
@@ -216,30 +221,108 @@ class Connection(H11Protocol):
 
 
 class _Supervisor(Multiprocess):
-    """uvicorn's supervisor of its workers, which says and counts what ends."""
+    """uvicorn's supervisor of its workers, which never waits for one of them: it asks all of them every half second.
 
-    interrupted = False
-    _pids: frozenset[int | None] = frozenset()
+    A worker that has ended, or hangs, is replaced. One hangs where it does not answer, and either all of its threads
+    sleep, or it has not answered for much longer. A restart replaces the workers one by one, each when another is
+    ready.
+    """
+
+    def __init__(self, config: Config, sockets: list[socket.socket]) -> None:
+        super().__init__(config, sockets)
+        self.interrupted = False
+        self._heard: dict[Process, tuple[float, bool]] = {}  # of each worker: when, and whether it was ready then
+        self._outdated: list[Process] = []  # those that a restart has yet to replace
+        self._leaving: set[Process] = set()  # those that were told to end
 
     def handle_int(self) -> None:
         """End the service after Ctrl-C."""
         self.interrupted = True
         super().handle_int()
 
+    def handle_ttou(self) -> None:
+        """Have one worker fewer."""
+        self.processes_num = max(1, self.processes_num - 1)
+
+    def restart_all(self) -> None:
+        """Have all workers replaced."""
+        self._outdated = self._staying()
+
     def terminate_all(self) -> None:
         """End the workers; connections that none of them will take are refused."""
         for listener in self.sockets:
             listener.close()
-        super().terminate_all()
+        for worker in self.processes:
+            self._dismiss(worker)
+
+    def join_all(self) -> None:
+        """Wait for the workers to answer the requests that run; those that hang are killed."""
+        while self.processes:
+            self._remove_ended(_END_PATIENCE)
+            time.sleep(_END_STEP)
 
     def keep_subprocess_alive(self) -> None:
-        """Start workers again that have ended."""
-        super().keep_subprocess_alive()
-        pids = frozenset(process.pid for process in self.processes)
-        for pid in self._pids - pids:
-            mark_process_dead(pid)  # type: ignore[no-untyped-call]
-            log.warning("worker %d has ended and is replaced.", pid)
-        self._pids = pids
+        """Replace workers that have ended or hang, and go on with a restart."""
+        if not self.should_exit.is_set():
+            self._remove_ended(_UNRESPONSIVE)
+        if self.should_exit.is_set():
+            return
+        staying = self._staying()
+        for _ in range(self.processes_num + bool(self._outdated) - len(staying)):
+            self.processes.append(Process(self.config, self.sockets))
+            self.processes[-1].start()
+        if len(staying) > self.processes_num and self._is_ready(staying[-1]):
+            self._dismiss(self._outdated.pop(0) if self._outdated else staying[0])
+
+    def _staying(self) -> list[Process]:
+        return [worker for worker in self.processes if worker not in self._leaving]
+
+    def _is_ready(self, worker: Process) -> bool:
+        return worker in self._heard and self._heard[worker][1]
+
+    def _dismiss(self, worker: Process) -> None:
+        """Tell a worker to end; it is asked on until it has."""
+        self._leaving.add(worker)
+        worker.process.terminate()
+
+    def _remove_ended(self, patience: float) -> None:
+        """Forget workers that have ended, and those that hang, which are killed; say which were not told to end."""
+        for worker in [worker for worker in self.processes if not self._is_well(worker, patience)]:
+            what = "hangs" if worker.process.is_alive() else "has ended"
+            worker.kill()
+            worker.process.join(_END_STEP)
+            if worker not in self._leaving:
+                in_vain = self._outdated and not self._is_ready(worker)  # as its successors would be
+                then = "before it was ready: the others stay" if in_vain else "and is replaced"
+                log.warning("worker %d %s %s.", worker.pid, what, then)
+                self._outdated = [] if in_vain else self._outdated
+                if worker.exitcode == STARTUP_FAILURE:
+                    self.should_exit.set()
+            self._outdated = [other for other in self._outdated if other is not worker]
+            self.processes.remove(worker)
+            self._leaving.discard(worker)
+            self._heard.pop(worker, None)
+            mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+
+    def _is_well(self, worker: Process, patience: float) -> bool:
+        """Return whether a worker runs and does not hang; ask it again, without waiting for the answer."""
+        if not worker.process.is_alive():
+            return False
+        now = time.monotonic()
+        answers = worker.parent_conn.poll()
+        if answers or worker not in self._heard:
+            self._heard[worker] = now, answers and worker.parent_conn.recv()
+            worker.parent_conn.send(b"ping")
+        silent = now - self._heard[worker][0]
+        return silent < _SILENT or (silent < patience and not (self._is_ready(worker) and _sleeps(worker.pid)))
+
+
+def _sleeps(pid: int | None) -> bool:
+    """Return whether no thread of a process runs or waits for a disk; False where the system does not say."""
+    with suppress(OSError, IndexError):
+        stats = [path.read_text("ascii", "replace") for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+        return bool(stats) and not any(stat.rpartition(")")[2].split()[0] in "RD" for stat in stats)
+    return False
 
 
 def serve(settings: Settings) -> None:
@@ -352,7 +435,6 @@ def config_of(settings: Settings, app: Callable[..., Any]) -> Config:
         h11_max_incomplete_event_size=_MOST_HEAD,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(settings.limits.deadline) + _GRACE,
-        timeout_worker_healthcheck=_UNRESPONSIVE,
     )
 
 

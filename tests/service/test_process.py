@@ -23,7 +23,7 @@ import rerank
 from tests.service.server import httpx
 from tests.tiny import Tiny
 
-pytestmark = pytest.mark.slow("81 s: processes")
+pytestmark = pytest.mark.slow("105 s: processes")
 
 _CONNECTS_WHEN_READY = """
 import logging, os, re, socket
@@ -152,6 +152,27 @@ def test_a_killed_worker_comes_back_and_others_answer(index: rerank.Index, model
         with httpx.Client(base_url=client.base_url, timeout=60) as own:
             assert _order(own) == expected
         assert started.end() == 0
+    assert "Traceback" not in started.log
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_worker_that_ends_or_hangs_is_replaced_and_no_signal_waits_for_it(
+    number: int, index: rerank.Index, model_file: Path
+) -> None:
+    with process(index.path, model_file, "--workers", 2) as (started, client):
+        started.wait(r"(?s): ready after.*: ready after")
+        time.sleep(1.5)  # the supervisor knows it
+        children = _children(started.child.pid)
+        with Load(client.base_url):
+            os.kill(children[0], number)
+            begin = time.monotonic()
+            started.wait(rf"worker {children[0]} (has ended|hangs) and is replaced")
+            assert time.monotonic() - begin < 2.0
+            os.kill(children[1], number)
+            begin = time.monotonic()
+            assert started.end() == 0
+            assert time.monotonic() - begin < 5.0
+        assert _children(started.child.pid) == []
     assert "Traceback" not in started.log
 
 
