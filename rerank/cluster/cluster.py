@@ -390,19 +390,22 @@ def _local_cluster(distributed: Any, n_workers: int) -> Any:
     """Return new processes.
 
     Users of a machine share its loopback, and who reaches a scheduler runs code: each side shows a temporary
-    certificate.
+    certificate. Dask's HTTP servers, which always start and have none, have no pages.
     """
-    return distributed.LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        processes=True,
-        security=distributed.Security.temporary(),
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",  # of Dask's HTTP server, which always starts
-        scheduler_kwargs={"dashboard": False},
-        memory_limit=None,
-        silence_logs=logging.CRITICAL,
-    )
+    import dask
+
+    with dask.config.set({f"distributed.{server}.http.routes": [] for server in ("scheduler", "worker")}):
+        return distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            security=distributed.Security.temporary(),
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            memory_limit=None,
+            silence_logs=logging.CRITICAL,
+        )
 
 
 def dask_distributed() -> Any:

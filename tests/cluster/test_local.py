@@ -1,4 +1,4 @@
-"""`local:N`: reached from this machine only, without a dashboard."""
+"""`local:N`: reached from this machine only, without a page of Dask's."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ def test_local_cluster_listens_on_this_machine_only(local_cluster: rerank.Cluste
     addresses = [information["address"], *information["workers"]]
     addresses += [worker["nanny"] for worker in information["workers"].values()]
     assert all(address.startswith("tls://127.0.0.1:") for address in addresses)
-    (port,) = information["services"].values()
-    with pytest.raises(urllib.error.HTTPError, match="404"):
-        urllib.request.urlopen(f"http://127.0.0.1:{port}/status")
-    assert all(address.startswith("127.0.0.1:") for address in _listening(port))
+    ports = [of["services"]["dashboard"] for of in (information, *information["workers"].values())]
+    for port in ports:
+        assert all(address.startswith("127.0.0.1:") for address in _listening(port))
+        for page in ("status", "health", "metrics", "info/main/workers.html", "json/identity.json"):
+            with pytest.raises(urllib.error.HTTPError, match="404"):
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}")
 
 
 @pytest.mark.parametrize("scheme", ["tcp", "tls"])
