@@ -33,6 +33,7 @@ from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models
 from rerank.runtime.codec import LARGEST, SchemaError
+from rerank.runtime.json_files import read_whole
 from rerank.runtime.output import check_outputs, whole_file
 from rerank.trees.forest import Forest
 
@@ -400,7 +401,7 @@ def _of_file(path: Path, format: str | None, names: tuple[str, ...] | None) -> t
             "Vespa's files are read as xgboost-dump." if named.name == "vespa" else f"Known: {_those_that('reads')}.",
         )
     with open_source(check_file(path, "a model file")) as handle:
-        content = handle.read().removeprefix(BYTE_ORDER_MARK)
+        content = read_whole(handle, path).removeprefix(BYTE_ORDER_MARK)
     try:
         with damage_found():
             stored, of_set = stored_model(content)

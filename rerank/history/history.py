@@ -8,8 +8,6 @@ than for all other queries, which gives its label away.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,21 +17,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.errors import InvalidInputError, shown
 from rerank.features.match import query_groups
 from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
-from rerank.files.source import check_file
+from rerank.files.source import check_file, open_source
 from rerank.history.judged import IndexHistory, Judged, Neighbours, document_neighbours
-from rerank.runtime.codec import ParseFault, SchemaError, parse_json, restored
-from rerank.runtime.output import whole_file
+from rerank.runtime.codec import SchemaError, restored
+from rerank.runtime.json_files import JsonFile, checksum_of
 from rerank.types import Qrels
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, same_ids
 from rerank.types.ranking_data import MOST_LABEL, folds_of_groups
 
 FOLDS = 20
-FORMAT = "rerank-history"
 REMEDY = "Learn it again (rerank history)."
+HISTORY_FILE = JsonFile("rerank-history", "a history", (REMEDY, REMEDY))
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +157,7 @@ class History:
     @cached_property
     def checksum(self) -> str:
         """The first 16 digits of the SHA-256 of what was learned, in hexadecimal."""
-        return hashlib.sha256(json.dumps(self.to_dict()).encode()).hexdigest()[:16]
+        return checksum_of(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the history as plain JSON values.
@@ -181,8 +179,7 @@ class History:
             The file; it is complete or missing.
 
         """
-        with whole_file(path) as file:
-            json.dump({"format": FORMAT, "checksum": self.checksum, **self.to_dict()}, file, ensure_ascii=False)
+        HISTORY_FILE.write(path, self.to_dict())
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the attributes; what is made of them for an index is made anew."""
@@ -265,16 +262,6 @@ def read_history(path: str | Path) -> History:
 
     """
     path = check_file(path, "a history (JSON)")
-    try:
-        stored = parse_json(path.read_bytes())
-        if not isinstance(stored, dict) or stored.pop("format", None) != FORMAT:
-            raise FileFormatError(path, None, f"expected a history (format {FORMAT}), got other content. {REMEDY}")
-        checksum = stored.pop("checksum", None)
-        history: History = restored(History, stored)
-    except ParseFault as fault:
-        raise FileFormatError(path, fault.line, f"expected a history (JSON), got {fault}. {REMEDY}") from None
-    except SchemaError as error:
-        raise FileFormatError(path, None, error.fault(REMEDY)) from None
-    if history.checksum != checksum:
-        raise FileFormatError(path, None, f"expected content of checksum {shown(checksum)}, got other. {REMEDY}")
+    with open_source(path) as handle:
+        history: History = HISTORY_FILE.read(handle, path, lambda stored: restored(History, stored))
     return history

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, UnknownParameterError, log, shown
+from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError, log, shown
 from rerank.files.lists import RunLike, data_of, run_of
 from rerank.files.source import check_file, open_source
 from rerank.files.trec import read_run
@@ -80,7 +80,6 @@ from rerank.runtime.codec import (
     Items,
     Names,
     Number,
-    ParseFault,
     Plain,
     Record,
     SchemaError,
@@ -89,12 +88,11 @@ from rerank.runtime.codec import (
     Whole,
     at,
     field_of,
-    parse_json,
     plain,
     restored,
 )
+from rerank.runtime.json_files import JsonFile
 from rerank.runtime.mapped_rows import changed_rows, is_mapped, row_blocks
-from rerank.runtime.output import whole_file
 from rerank.runtime.registry import Registry
 from rerank.runtime.threads import kernel_threads
 from rerank.trees.forest import Forest
@@ -104,8 +102,15 @@ from rerank.types.ranking_data import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
 
 FORMAT = "rerank-model"  # of a model file
-VERSION = 2  # of this format
-REMEDY = "Train the model again, or fetch the file again."
+VERSION = 3  # of this format
+MODEL_FILE = JsonFile(
+    FORMAT,
+    "a model file",
+    (
+        "Give a file that `rerank train` wrote, or import it (`rerank import`, import_model).",
+        "Train the model again, or fetch the file again.",
+    ),
+)
 PROGRESS: dict[str, Field] = {  # what the training of any ranker stores, for `Ranker.learned`
     "best_iteration": Whole(0, 1_000_000),
     "evals_result": Table(Table(Items(Number(-sys.float_info.max, sys.float_info.max), may_be_empty=True))),
@@ -740,9 +745,7 @@ class Ranker(Estimator):
             restored(Ranker, stored)
         except SchemaError as error:
             raise InvalidInputError(f"model: {error}") from None
-        text = json.dumps({"format": FORMAT, "version": VERSION, **stored}, ensure_ascii=False, allow_nan=False)
-        with whole_file(path) as file:
-            file.write(text + "\n")
+        MODEL_FILE.write(path, {"version": VERSION, **stored})
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model as plain JSON values.
@@ -750,7 +753,7 @@ class Ranker(Estimator):
         Returns
         -------
         dict
-            What the model file holds, but for its format and version.
+            What the model file holds, but for its format, checksum and version.
 
         """
         self._check_fitted()
@@ -1029,35 +1032,19 @@ def read_model(path: str | Path) -> Ranker:
 
     """
     source = check_file(path, "a model file")
-    try:
-        with open_source(source) as handle:
-            stored = parse_json(handle.read())
-    except ParseFault as fault:
-        raise FileFormatError(
-            source,
-            fault.line,
-            f"expected a model file (JSON), got {fault}. Give a file that `rerank train` wrote, or import it "
-            "(`rerank import`, import_model).",
-        ) from None
-    if not isinstance(stored, dict) or stored.pop("format", None) != FORMAT:
-        raise FileFormatError(
-            source,
-            None,
-            f"expected a model file (format {FORMAT}), got other JSON. Give a file that `rerank train` wrote.",
-        )
-    version = stored.pop("version", None)
-    if type(version) is not int or version != VERSION:
-        raise ModelMismatchError(
-            f"{source}: expected model version {VERSION}, got {shown(version)}. "
-            "Train the model again (`rerank train`), or update rerank."
-        )
-    try:
+
+    def restored_model(stored: dict[str, Any]) -> Ranker:
+        version = stored.pop("version", None)
+        if type(version) is not int or version != VERSION:
+            raise ModelMismatchError(
+                f"{source}: expected model version {VERSION}, got {shown(version)}. "
+                "Train the model again (`rerank train`), or update rerank."
+            )
         model: Ranker = STORED_MODEL.read(stored, {})
-    except SchemaError as error:
-        raise FileFormatError(source, None, error.fault(REMEDY)) from None
-    except InvalidInputError as error:
-        raise FileFormatError(source, None, str(error)) from None
-    return model
+        return model
+
+    with open_source(source) as handle:
+        return MODEL_FILE.read(handle, source, restored_model)
 
 
 def fitted_model(model: Ranker | str | Path) -> Ranker:

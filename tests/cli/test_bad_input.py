@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rerank.rankers.ranker import read_model
 from tests.cli.conftest import Command, tree
 
 FILES = {
@@ -33,7 +34,7 @@ FILES = {
     "flat.svm": "0 qid:1 1:2\n0 qid:1 1:3\n0 qid:2 1:3\n",
     "newer.json": '{"format": "rerank-model", "version": 99}',
     "other.json": '{"a": 1}',
-    "half.json": '{"format": "rerank-model", "version": 2, "ranker": "lambdamart"}',
+    "half.json": '{"format": "rerank-model", "version": 3, "ranker": "lambdamart"}',
     "recipe.toml": 'famillies = ["bm25"]\n',
     "field.toml": 'fields = ["abstract"]\n',
     "folder/file": "no index",
@@ -199,7 +200,7 @@ CASES = {
         r"bad/flat\.svm: expected a query with a positive label, got none",
     ),
     "rows without query": ("train bad/no_qid.svm -o out", r"no_qid\.svm:1: expected `qid:Q`"),
-    "newer model": ("rank bad/newer.json data.npz -o out", r"newer\.json: expected model version 2, got 99. Train"),
+    "newer model": ("rank bad/newer.json data.npz -o out", r"newer\.json: expected model version 3, got 99. Train"),
     "no model": ("rank bad/other.json data.npz -o out", r"other\.json: expected a model file .*got other JSON"),
     "half a model": (
         "rank bad/half.json data.npz -o out",
@@ -399,7 +400,9 @@ def bad(world: Path) -> Path:
     X[1, 0] = np.inf
     np.savez(folder / "infinite.npz", **{**arrays, "X": X})
     np.savez(folder / "pickled.npz", **{**arrays, "X": X.astype(object)})
-    (folder / "bare.json").write_text(json.dumps({**model, "recipe": None}))
+    bare = read_model(world / "model.json")
+    bare.recipe_ = None
+    bare.save(folder / "bare.json")
     shutil.copytree(world / "other" / "index", folder / "mixed")
     shutil.rmtree(folder / "mixed" / "rerank")
     shutil.copytree(world / "index" / "rerank", folder / "mixed" / "rerank")

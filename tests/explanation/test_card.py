@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import rerank
 from rerank.errors import FileFormatError, ModelMismatchError
 from rerank.explanation.card import reliability_figure
 from rerank.metrics.reliability import Reliability
+from rerank.rankers.ranker import MODEL_FILE, VERSION
 from tests.explanation.test_dependence import data_of
 from tests.tiny import Tiny, more_queries
 
@@ -136,7 +136,7 @@ def test_names_are_text_in_markdown_and_in_pages() -> None:
 def test_card_of_a_damaged_model_names_the_place(member: str, value: object, path: str | None, tmp_path: Path) -> None:
     stored = rerank.LambdaMART(n_estimators=2, min_child_samples=2).fit(data_of(120)).to_dict()
     file = tmp_path / "model.json"
-    file.write_text(json.dumps({"format": "rerank-model", "version": 2, **stored, member: value}))
+    MODEL_FILE.write(file, {"version": VERSION, **stored, member: value})
     if path is None:
         assert str(rerank.model_card(file)).startswith("# Model card")
         return

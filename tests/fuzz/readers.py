@@ -49,6 +49,7 @@ from rerank.lucene import arrays as postings, folder as shards
 from rerank.lucene.build import CorpusFiles, build_index, build_index_from_sgml, write_documents
 from rerank.lucene.search import Searcher
 from rerank.rankers.ranker import known_rankers, read_model
+from rerank.runtime.json_files import checksum_of
 from rerank.training.folds import given_folds
 from rerank.types import Qrels, RankingData, Run, pointers
 from rerank.types.retriever import Retriever
@@ -716,9 +717,20 @@ def _model_readers() -> Iterator[tuple[str, Reader]]:
         yield (
             f"model-{kind}",
             Reader(
-                lambda work, kind=kind: model_seeds(kind, work), read_model, _check_model, "model.json", mutate_json
+                lambda work, kind=kind: model_seeds(kind, work), read_model, _check_model, "model.json", _mutate_stored
             ),
         )
+
+
+def _mutate_stored(data: bytes, random: Random) -> bytes:
+    """Change a JSON file of this package, whose checksum is mostly that of the changed content."""
+    changed = mutate_json(data, random)
+    with suppress(ValueError, RecursionError):
+        stored = json.loads(changed)
+        if isinstance(stored, dict) and random.random() < 0.75:
+            content = {name: value for name, value in stored.items() if name not in ("format", "checksum")}
+            return json.dumps({**stored, "checksum": checksum_of(content)}).encode()
+    return changed
 
 
 def _exchange_seeds(name: str, work: Path) -> list[bytes]:
@@ -806,7 +818,7 @@ READERS: dict[str, Reader] = {
     "recipe": Reader(_recipe_seeds, Recipe.from_toml, _check_recipe, "input.toml"),
     "settings": Reader(_settings_seeds, _read_study, _check_study, "settings.json", mutate_json),
     "doctor": Reader(_doctor_seeds, _read_doctor, _check_doctor, mutate=_mutate_doctor),
-    "history": Reader(_history_seeds, read_history, _check_history, "input.json", mutate_json),
+    "history": Reader(_history_seeds, read_history, _check_history, "input.json", _mutate_stored),
     "vectors": Reader(_vectors_seeds, _read_vectors, _check_vectors, "input.vectors", mutate_archive),
     "index": Reader(_index_seeds, _read_index, _check_index, "input.npz", _mutate_index),
     **dict(_model_readers()),
