@@ -28,7 +28,7 @@ from typing import IO, Any, BinaryIO, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown
 from rerank.runtime import codec
 from rerank.runtime.codec import ParseFault, parse_toml
 from rerank.types.ids import (
@@ -67,6 +67,7 @@ AT_ENDS = 1 << 20  # bytes that are read at either end
 _COMMENT_OR_TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _NO_LINE_END = re.compile(r"[^\n]")
+_OF_LOG = re.compile(r"topics\.tsv|candidates\.run|features-[0-9a-f]{8}\.svm")
 
 
 class LineFault(InvalidInputError):
@@ -220,9 +221,18 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
                 _refuse_lone_returns(path, line, chunk)
                 yield line, chunk
                 line += int(np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == ord("\n")))
-        if rest:
+        if rest and _is_of_log(path):
+            log.warning("%s:%d: expected a line with its end, got a part of one. It is left out.", path, line)
+        elif rest:
             _refuse_lone_returns(path, line, rest + b"\n")
             yield line, rest + b"\n"
+
+
+def _is_of_log(path: Path) -> bool:
+    """Return whether a file is one of `rerank serve --log`, whose lines have ends unless the process was killed."""
+    return bool(_OF_LOG.fullmatch(path.name)) and any(
+        (path.parent / name).exists() for name in (".key", "events.jsonl")
+    )
 
 
 def text_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import rerank
+from rerank.clicks.reading import EVENTS
 from rerank.errors import InvalidInputError
 from tests.service.server import count  # skips without the extra
 
@@ -94,6 +96,29 @@ def test_line_that_a_killed_process_left_is_no_part_of_the_next_one(length: int,
         if len(torn) < len(header):
             kept = header
         assert (tmp_path / name).read_bytes() == kept + content
+
+
+LOG = {
+    "topics.tsv": (b"", b"q1\tamber stone\n", rerank.read_topics),
+    "candidates.run": (b"", b"q1 Q0 d1 1 2.5 bm25\n", rerank.read_run),
+    "features-0123abcd.svm": (b"# features: a b\n", b"1 qid:q1 1:2.5 2:0.25 # d1\n", rerank.read_data),
+}
+
+
+@pytest.mark.parametrize("name", LOG)
+def test_line_that_a_killed_process_left_is_left_out_by_readers_and_named(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    header, line, read = LOG[name]
+    _append(tmp_path, [Lines(name, line, header), Lines(EVENTS, b"{}\n")])
+    path = tmp_path / name
+    n_lines = path.read_bytes().count(b"\n") + 1
+    for length in range(1, len(line)):
+        path.write_bytes(header + line + line.replace(b"1", b"2")[:length])
+        caplog.clear()
+        assert len(read(path)) == 1
+        (record,) = caplog.records
+        assert record.getMessage().startswith(f"{path}:{n_lines}: expected a line with its end, got a part of one")
 
 
 def test_lines_of_any_length_are_found_from_their_end(tmp_path: Path) -> None:
