@@ -34,7 +34,7 @@ from rerank.experiments.study import (
     SYSTEMS,
     UNSUPERVISED,
     Study,
-    check_output_folder,
+    output_folder,
     staged_output,
     write_settings,
 )
@@ -248,7 +248,7 @@ def run_experiment(
     Raises
     ------
     InvalidInputError
-        If no topic is judged, or a setting is invalid.
+        If no topic is judged, a setting is invalid, or another process is writing the folder.
 
     Examples
     --------
@@ -257,16 +257,16 @@ def run_experiment(
 
     """
     check_names("study", settings, [setting.name for setting in fields(Study)])
-    folder = None if output is None else check_output_folder(output)
-    with prepare(source, topics, qrels, replace(study or Study(), **settings), runs) as prepared:
-        trials = [_trial(prepared, folds) for folds in prepared.folds]
-    study = prepared.study
-    results = {system: _mean_result(prepared.qrels, trials, system, study.measures) for system in trials[0].runs}
-    result = StudyResult(trials, results)
-    if folder is not None:
-        with staged_output(folder, last=SETTINGS) as staging:
-            _write(result, study, staging)
-            write_settings(staging, study.to_dict(), inputs or {})
+    with output_folder(output) as folder:
+        with prepare(source, topics, qrels, replace(study or Study(), **settings), runs) as prepared:
+            trials = [_trial(prepared, folds) for folds in prepared.folds]
+        study = prepared.study
+        results = {system: _mean_result(prepared.qrels, trials, system, study.measures) for system in trials[0].runs}
+        result = StudyResult(trials, results)
+        if folder is not None:
+            with staged_output(folder, last=SETTINGS) as staging:
+                _write(result, study, staging)
+                write_settings(staging, study.to_dict(), inputs or {})
     return result
 
 

@@ -18,7 +18,7 @@ from rerank.evaluation.comparison import figure
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.page import Axis, Curve, Section
 from rerank.experiments.experiment import Prepared, SourceLike, learns_from_all, prepare
-from rerank.experiments.study import NO_BASE, Study, check_output_folder, staged_output
+from rerank.experiments.study import NO_BASE, Study, output_folder, staged_output
 from rerank.files.lists import QrelsLike, TopicsLike
 from rerank.training.folds import LEAST_QUERIES, cross_validated, training_size
 from rerank.types import Run
@@ -131,22 +131,22 @@ def learning_curve(
     Raises
     ------
     InvalidInputError
-        If no topic is judged, or the study has repeats or tuning.
+        If no topic is judged, the study has repeats or tuning, or another process is writing the folder.
 
     """
     study = study or Study()
     for name, is_set in (("tune", study.tune), ("repeats", study.repeats > 1)):
         if is_set:
             raise InvalidInputError(f"{name}: expected none in a learning curve, got some. Leave it out.")
-    target = None if output is None else check_output_folder(output)
-    with prepare(source, topics, qrels, study) as prepared:
-        points = [_point(prepared, system, 0, run) for system, run in prepared.runs.items()]
-        rankers = list(dict.fromkeys((*RANKERS, study.ranker)))
-        points += sorted(_points(prepared, rankers), key=lambda point: rankers.index(point.system))
-    curve = LearningCurve(study.metric, points)
-    if target is not None:
-        with staged_output(target, last=f"{FILES}.tsv") as staging:
-            curve.write(staging, FILES)
+    with output_folder(output) as folder:
+        with prepare(source, topics, qrels, study) as prepared:
+            points = [_point(prepared, system, 0, run) for system, run in prepared.runs.items()]
+            rankers = list(dict.fromkeys((*RANKERS, study.ranker)))
+            points += sorted(_points(prepared, rankers), key=lambda point: rankers.index(point.system))
+        curve = LearningCurve(study.metric, points)
+        if folder is not None:
+            with staged_output(folder, last=f"{FILES}.tsv") as staging:
+                curve.write(staging, FILES)
     return curve
 
 

@@ -36,7 +36,7 @@ from rerank.runtime.codec import (
     field_of,
     plain,
 )
-from rerank.runtime.output import staged_folder, whole_file
+from rerank.runtime.output import sole_writer, staged_folder, whole_file
 from rerank.version import __version__
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
@@ -270,6 +270,17 @@ def _absolute(path: Any) -> Any:
     if isinstance(path, list | tuple):
         return [_absolute(inner) for inner in path]
     return Path(path).as_posix() if data_set_name(path) else str(Path(path).resolve())
+
+
+@contextmanager
+def output_folder(path: str | Path | None) -> Iterator[Path | None]:
+    """Yield the path of an output folder, which no other process may write until the block ends."""
+    if path is None:
+        yield None
+        return
+    folder = check_output_folder(path)
+    with sole_writer(folder.resolve()):
+        yield folder
 
 
 def check_output_folder(path: str | Path) -> Path:

@@ -75,25 +75,46 @@ def staged_folder(
     within  whether the hidden folder is in `target`, which exists, and so on the same disk as its files
     """
     beside = target / target.name if within else target
-    created = [parent for parent in beside.parents if not parent.exists()]
-    with _system_errors(target, error, target.parents):
+    with _system_errors(target, error, target.parents), _part_with_parents(beside) as raw:
+        folder = Path(f"{raw.name}.new")
         try:
-            beside.parent.mkdir(parents=True, exist_ok=True)
-            with _new_part(beside) as raw:
-                folder = Path(f"{raw.name}.new")
-                try:
-                    folder.mkdir()
-                    keep_mode(folder, target)
-                    yield folder
-                    for path in folder.rglob("*"):
-                        keep_mode(path, target / path.relative_to(folder))
-                    move(folder, target)
-                finally:
-                    shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            keep_mode(folder, target)
+            yield folder
+            for path in folder.rglob("*"):
+                keep_mode(path, target / path.relative_to(folder))
+            move(folder, target)
         finally:
-            for parent in created:  # the innermost first
-                with suppress(OSError):  # the target is in it, or another process uses it
-                    parent.rmdir()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def sole_writer(target: Path) -> Iterator[None]:
+    """Hold a folder that is written at the end of the block; refuse one that another process holds."""
+    beside = target / target.name if target.is_dir() else target
+    if _remove_abandoned(beside):
+        raise InvalidInputError(
+            f"{target}: expected a folder that nobody else writes, got one that another process is writing. Wait for "
+            "it, or name another."
+        )
+    with ExitStack() as stack:
+        with _system_errors(target, InvalidInputError, target.parents):
+            stack.enter_context(_part_with_parents(beside))
+        yield
+
+
+@contextmanager
+def _part_with_parents(target: Path) -> Iterator[io.FileIO]:
+    """Yield a new part file; parents that are made for it, and stay empty, are removed at the end."""
+    created = [parent for parent in target.parents if not parent.exists()]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _new_part(target) as raw:
+            yield raw
+    finally:
+        for parent in created:  # the innermost first
+            with suppress(OSError):  # the target is in it, or another process uses it
+                parent.rmdir()
 
 
 def keep_mode(path: str | Path, target: Path) -> None:
@@ -144,13 +165,9 @@ def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
 @contextmanager
 def _new_part(target: Path) -> Iterator[io.FileIO]:
     """Yield a new part file next to the target, which stays locked to the end of the block and is removed there."""
-    name = target.name
-    while len(os.fsencode(name)) > LONGEST_NAME - _N_RESERVED:
-        name = name[:-1]  # whole characters: macOS refuses other names
-    beginning = f".{name}"
-    _remove_abandoned(target, beginning)
+    _remove_abandoned(target)
     while True:
-        part = target.with_name(f"{beginning}.{os.urandom(6).hex()}.part")
+        part = target.with_name(f"{_beginning(target)}.{os.urandom(6).hex()}.part")
         raw = io.FileIO(part, "x")
         # Before the file is locked, another process may remove it as one of a killed process.
         if _lock(raw.fileno()) is not False and part.exists():
@@ -167,15 +184,28 @@ def _new_part(target: Path) -> Iterator[io.FileIO]:
             os.close(lock)
 
 
-def _remove_abandoned(target: Path, beginning: str) -> None:
-    """Remove the part files and folders of this target that killed processes left."""
+def _beginning(target: Path) -> str:
+    """Return what the names of a target's part files begin with."""
+    name = target.name
+    while len(os.fsencode(name)) > LONGEST_NAME - _N_RESERVED:
+        name = name[:-1]  # whole characters: macOS refuses other names
+    return f".{name}"
+
+
+def _remove_abandoned(target: Path) -> bool:
+    """Remove the part files and folders of this target that killed processes left; return whether others are locked."""
+    beginning = _beginning(target)
+    is_written = False
     with suppress(OSError):  # a folder that cannot be listed
         for name in os.listdir(target.parent):
             if name.startswith(beginning) and _PART.fullmatch(name, len(beginning)):
                 # Another process may remove the file, too. Some network file systems lock only what is open to write.
                 with suppress(OSError), open(target.with_name(name), "r+b") as file:
-                    if _lock(file.fileno()):
+                    is_free = _lock(file.fileno())
+                    is_written = is_written or is_free is False
+                    if is_free:
                         _remove_part(target.with_name(name), target)
+    return is_written
 
 
 def _remove_part(part: Path, target: Path) -> None:

@@ -84,15 +84,20 @@ def test_experiment_that_cannot_be_written_leaves_no_files(
     assert paths(tmp_path) == ["results.json"]
 
 
-def test_experiment_that_is_interrupted_leaves_the_study_of_another(
+def test_experiment_that_is_interrupted_leaves_the_earlier_one_and_refuses_one_beside_it(
     index: rerank.Index, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(path: Path) -> None:
-        run_experiment(index, collection.topics, collection.qrels, tmp_path, STUDY)  # another study ends meanwhile
+    def run() -> None:
+        run_experiment(index, collection.topics, collection.qrels, tmp_path, STUDY)
+
+    def interrupted(*_: object) -> None:
+        with pytest.raises(InvalidInputError, match=r"got one that another process is writing\. Wait for it"):
+            run()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(rerank.LambdaMART, "save", lambda model, path: (monkeypatch.undo(), interrupted(path)))
+    run()
+    before = {name: (tmp_path / name).read_bytes() for name in paths(tmp_path)}
+    monkeypatch.setattr(rerank.LambdaMART, "save", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_experiment(index, collection.topics, collection.qrels, tmp_path, STUDY)
-    assert {"settings.json", "table.txt", "bm25.run"} <= set(paths(tmp_path))
-    assert not any(name.startswith(".") for name in paths(tmp_path))
+        run()
+    assert {name: (tmp_path / name).read_bytes() for name in paths(tmp_path)} == before

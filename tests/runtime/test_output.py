@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.runtime.output import check_outputs, replace_folder, staged_folder, whole_file
+from rerank.runtime.output import check_outputs, replace_folder, sole_writer, staged_folder, whole_file
 
 
 def test_file_appears_when_the_block_ends(tmp_path: Path) -> None:
@@ -125,12 +125,20 @@ with whole_file(sys.argv[1]) as handle:
     print("writing", flush=True)
     sys.stdin.readline()
 """
+HOLD_FOLDER = """
+import sys
+from pathlib import Path
+from rerank.runtime.output import sole_writer
+with sole_writer(Path(sys.argv[1])):
+    print("writing", flush=True)
+    sys.stdin.readline()
+"""
 
 
-def writer(path: Path) -> subprocess.Popen[str]:
-    """Start a process that is in the middle of writing a file until it reads a line."""
+def writer(path: Path, code: str = HOLD) -> subprocess.Popen[str]:
+    """Start a process that is in the middle of writing a file, or a folder, until it reads a line."""
     process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "writing\n"
@@ -152,6 +160,28 @@ def test_part_of_a_killed_process_is_removed_and_that_of_a_live_one_stays(tmp_pa
         assert process.returncode == 0
     assert sorted(left.name for left in tmp_path.iterdir()) == ["out.txt", "out.txt.gz"]
     assert path.read_text() == "half"
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_folder_that_another_process_writes_is_refused_until_it_ends(tmp_path: Path, exists: bool) -> None:
+    folder = tmp_path / "new" / "out"
+    if exists:
+        folder.mkdir(parents=True)
+
+    def write() -> None:
+        with sole_writer(folder):
+            pass
+
+    killed, live = writer(tmp_path / "new" / "other", HOLD_FOLDER), writer(folder, HOLD_FOLDER)
+    with pytest.raises(InvalidInputError, match=r"out: expected a folder that nobody else writes, got .* Wait for it"):
+        write()
+    live.communicate("\n")
+    write()
+    killed.kill()
+    killed.communicate()
+    with sole_writer(tmp_path / "new" / "other"):
+        pass
+    assert list(tmp_path.rglob("*")) == ([folder.parent, folder] if exists else [folder.parent])
 
 
 def test_part_of_a_long_name_has_whole_characters(tmp_path: Path) -> None:
