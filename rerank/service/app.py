@@ -23,14 +23,15 @@ from typing import Any, TypeVar
 
 from fastapi import FastAPI
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from rerank.errors import RerankError, log
+from rerank.errors import RerankError, log, shown
 from rerank.runtime.store import file_state
 from rerank.runtime.threads import resident_bytes
-from rerank.service.bodies import RERANK_PATHS, Job, json_bytes
+from rerank.service.bodies import PARAMETERS, RERANK_PATHS, Job, json_bytes
 from rerank.service.engine import Engine, load_rankings
 from rerank.service.settings import (
     LOOPBACK,
@@ -41,6 +42,7 @@ from rerank.service.settings import (
     is_loopback,
     overloaded,
     too_late,
+    unknown,
 )
 
 Message = MutableMapping[str, Any]
@@ -339,6 +341,7 @@ class Guard:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]  # the server leaves the content out
         try:
             self._check(scope["path"], headers)
+            _check_parameters(label, scope["query_string"])
             if label in _COMPUTED:
                 self._batcher.check()  # before the body is read: under overload, a refusal must cost little
             await self._app({**scope, "method": method}, receive, send_marked)
@@ -364,12 +367,29 @@ class Guard:
                 421, "header Host", "a name of the loopback", "another host",
                 "Use 127.0.0.1, or name the host with --allow-host.",
             )  # fmt: skip
+        if {b"content-length", b"transfer-encoding"} <= headers.keys():  # a proxy may have read another body
+            raise ServiceError(
+                400, "header Content-Length", "it without Transfer-Encoding", "both", "Send one of them.",
+                {"Connection": "close"},
+            )  # fmt: skip
         token = None if path in _OPEN else self._token
         if token is not None and not hmac.compare_digest(headers.get(b"authorization", b""), token):
             raise ServiceError(
                 401, "header Authorization", "Bearer and the token", "another one or none", "Send the token.",
                 {"WWW-Authenticate": "Bearer"},
             )  # fmt: skip
+
+
+def _check_parameters(label: str, query: bytes) -> None:
+    """Refuse parameters of the address that a path of the interface does not have."""
+    if label in ("page", "other"):
+        return
+    for name in QueryParams(query):
+        place = f"query.{name[:100]}"
+        if label != "/search":
+            raise ServiceError(422, place, "no parameter", shown(name), "Leave it out.")
+        if name not in PARAMETERS:
+            raise unknown(422, place, name, PARAMETERS)
 
 
 def json_response(content: object, status: int = 200) -> Response:

@@ -31,8 +31,8 @@ from rerank.errors import shown
 from rerank.files.corpus import ID_KEYS
 from rerank.lucene.build import is_text
 from rerank.pipeline.applying import Cutoff
-from rerank.runtime.codec import REMEDY
-from rerank.service.settings import ServiceError, unknown
+from rerank.runtime.codec import REMEDY, ParseFault, check_nesting
+from rerank.service.settings import ServiceError
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 from rerank.types.retriever import CONTENTS, Passage
 
@@ -231,8 +231,9 @@ def json_bytes(content: object) -> bytes:
 def read_body(model: type[Body], text: bytes) -> Body:
     """Return a body; raises ServiceError."""
     try:
+        check_nesting(text.decode("utf-8", "replace"))  # answers with its values must be writable
         return model.model_validate(orjson.loads(text))
-    except orjson.JSONDecodeError as error:
+    except (orjson.JSONDecodeError, ParseFault) as error:
         raise ServiceError(400, "body", "JSON", str(error), "Send one JSON object.") from None
     except ValidationError as error:
         raise _fault(error) from None
@@ -313,9 +314,6 @@ class Search(Ranked):
 
     def _name_two(self, job: SearchJob, parameters: Mapping[str, str]) -> None:
         """Set the rankings of `compare` or `assign`; which of the two that are assigned is drawn with the session."""
-        for name in parameters:
-            if name not in PARAMETERS:
-                raise unknown(422, f"query.{name[:100]}", name, PARAMETERS)
         if len(parameters) + (self.model is not None) > 1:
             raise ServiceError(
                 422, "query", "one of compare, assign and the model of the body", "several", "Give one of them."

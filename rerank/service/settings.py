@@ -136,7 +136,7 @@ class Settings:
 
 _MESSAGE = re.compile(r"(?P<place>.*?): expected (?P<expected>.*?), got (?P<found>.*?)\. (?P<remedy>.*)", re.DOTALL)
 STATUSES = {
-    400: "The body is not JSON.",
+    400: "The body is not JSON, or its length is said in two ways.",
     401: "The token is missing or wrong.",
     404: "There is no such path, model or document.",
     405: "The path does not know the method.",
@@ -144,7 +144,7 @@ STATUSES = {
     413: "The body, the number of documents or the answer is too large.",
     415: "The body is not declared as JSON.",
     421: "The request is addressed to another host.",
-    422: "A value of the body cannot be used.",
+    422: "A value of the body or a parameter cannot be used.",
     429: "Too many requests wait; try again after `Retry-After` seconds.",
     500: "An internal error; the log has the request's id.",
     503: "The service cannot answer before the deadline.",

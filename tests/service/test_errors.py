@@ -112,6 +112,31 @@ def test_an_unknown_name_is_quoted_whole(server: Running) -> None:
         assert error["remedy"].startswith("Known: ")
 
 
+@pytest.mark.parametrize("path", ["/search", "/rerank", "/events", "/models", "/v1/models", "/health", "/ready"])
+def test_parameters_that_a_path_does_not_have_are_refused(server: Running, path: str) -> None:
+    posted = path in ("/search", "/rerank", "/events")
+    answer = server.client.request("POST" if posted else "GET", f"{path}?top_n=1", json={} if posted else None)
+    assert _check(answer, 422, server)["place"] == "query.top_n"
+
+
+@pytest.mark.parametrize("depth", [400, 600, 970, 1021, 90_000])
+def test_values_that_are_nested_are_answered_or_refused(server: Running, depth: int) -> None:
+    nested = b"[" * depth + b"]" * depth
+    content = b'{"query": "a", "documents": [{"text": "a", "more": %b}]}' % nested
+    answer = server.client.post("/rerank", content=content, headers={"Content-Type": "application/json"})
+    if depth < 500:
+        assert answer.content.count(b"[") > depth
+    else:
+        assert _check(answer, 400, server)["place"] == "body"
+
+
+def test_body_whose_length_is_said_twice_is_refused_and_its_connection_closed(server: Running) -> None:
+    twice = {"Content-Type": "application/json", "Content-Length": "2", "Transfer-Encoding": "chunked"}
+    answer, _ = raw(server.port, _head("/search", twice) + b"2\r\n{}\r\n0\r\n\r\n" + _head("/health", {}), False)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
 def test_other_paths_methods_and_types_are_refused(server: Running) -> None:
     _check(server.client.get("/nothing"), 404, server)
     _check(server.client.get("/page/../../etc/passwd"), 404, server)
