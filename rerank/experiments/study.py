@@ -36,7 +36,7 @@ from rerank.runtime.codec import (
     field_of,
     plain,
 )
-from rerank.runtime.output import sole_writer, staged_folder, whole_file
+from rerank.runtime.output import path_of, sole_writer, staged_folder, whole_file
 from rerank.version import __version__
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
@@ -285,7 +285,7 @@ def output_folder(path: str | Path | None) -> Iterator[Path | None]:
 
 def check_output_folder(path: str | Path) -> Path:
     """Return the path of an output folder, which may exist; refuse a file before the computation, not after it."""
-    folder = Path(path)
+    folder = path_of(path)
     if folder.exists() and not folder.is_dir():
         raise InvalidInputError(f"{folder}: expected a folder to write into, got a file. Name a folder.")
     return folder

@@ -11,7 +11,7 @@ J. Friedman, Greedy function approximation: a gradient boosting machine, Annals 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import FORMAT, VERSION, Ranker, fitted_model
 from rerank.rankers.warm_start import NoBase
 from rerank.training.folds import query_values
-from rerank.trees.structures import FEATURES
+from rerank.trees.structures import FEATURES, SplitConstraints
 from rerank.types import RankingData
 from rerank.types.tables import counted
 
@@ -225,10 +225,14 @@ def _constraints(model: Ranker) -> list[Row]:
     if isinstance(monotone, str) and monotone == FEATURES:
         monotone = directions(model.recipe_, model.feature_names_)
     if monotone is not None:
-        pairs = monotone.items() if isinstance(monotone, Mapping) else zip(model.feature_names_, monotone, strict=True)
+        signs = SplitConstraints.of(model.feature_names_, monotone).direction.tolist()
         words = {1: "may not fall", -1: "may not rise"}
         what = "the score" if isinstance(model.base_, NoBase) else "what the model adds to its base"
-        rows += [(str(name), f"{what} {words[sign]} with it") for name, sign in pairs if sign]
+        rows += [
+            (str(name), f"{what} {words[sign]} with it")
+            for name, sign in zip(model.feature_names_, signs, strict=True)
+            if sign
+        ]
     rows += [("features that split together", ", ".join(map(str, group))) for group in groups or ()]
     return rows or [("constraints", "none")]
 

@@ -559,6 +559,10 @@ def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] |
         The features, in blocks of complete queries, in place of `data.X`, of which only the shape is then used.
 
     """
+    if not isinstance(data, RankingData):
+        raise InvalidInputError(
+            f"data: expected RankingData, got {shown(repr(data))}. Pass that of read_data or features."
+        )
     writers = {TEXT: write_svmlight, NPZ: write_npz, PARQUET: write_parquet}
     writers[_form(path)](data, path, blocks)
 

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown
 from rerank.runtime import codec
 from rerank.runtime.codec import ParseFault, parse_toml
+from rerank.runtime.output import path_of
 from rerank.types.ids import (
     ID,
     ID_RULE,
@@ -140,9 +141,7 @@ def checked_path(path: Any) -> Path:
     """Return a path, of a file object that of a copy of the rest of it; refuse anything else in one line."""
     if callable(getattr(path, "read", None)):
         return _copy(path)
-    if not isinstance(path, str | os.PathLike) or set("\0\n") & set(str(path)):
-        raise InvalidInputError(f"path: expected the name of a file, got {shown(repr(path))}. Pass it as text.")
-    return Path(path)
+    return path_of(path)
 
 
 def _copy(file: IO[Any]) -> Path:

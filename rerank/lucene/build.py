@@ -24,6 +24,7 @@ from rerank.lucene.folder import SUBFOLDER, check_target, shard_names, shard_of,
 from rerank.lucene.jvm import ENGLISH, add_options, ask_json, check_language
 from rerank.lucene.search import Searcher, java_threads
 from rerank.runtime.codec import is_unicode
+from rerank.runtime.output import path_of
 from rerank.runtime.progress import progress_bar, track
 from rerank.types.ids import MOST_LETTERS
 from rerank.types.tables import frame_rows, is_frame, is_missing, number_of
@@ -293,7 +294,7 @@ def build_index(
         # The fields apart from `contents`, and those which make it up, in order: the index notes them.
         return {"collection": "JsonCollection", "fields": written, "joined": None if fields is None else written}
 
-    _build(Path(folder), "jsonl", write, threads, overwrite, language, shards)
+    _build(path_of(folder), "jsonl", write, threads, overwrite, language, shards)
 
 
 def build_index_from_sgml(
@@ -323,7 +324,7 @@ def build_index_from_sgml(
         _write_sgml(found.read, files, encoding)
         return {"collection": "TrecCollection", "fields": [], "joined": None}
 
-    _build(Path(folder), "sgml", write, threads, overwrite, language, shards)
+    _build(path_of(folder), "sgml", write, threads, overwrite, language, shards)
 
 
 def _build(

@@ -193,7 +193,7 @@ def _not_alike(shard: Path, expected: str, got: Any) -> IndexFolderError:
 
 def check_index_folder(path: str | Path) -> Path:
     """Return the path of a folder with a Lucene index or with the shards of one; nothing is opened."""
-    folder = Path(path)
+    folder = output.path_of(path)
     if not folder.exists():
         raise MissingFileError(folder, "a folder with a Lucene index")
     if not folder.is_dir():

@@ -199,6 +199,8 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
     if of_disk is not None:
         return OSError(of_disk, os.strerror(of_disk))
     index = parameters.get("index", "index")
+    if message == "the index is closed" or "AlreadyClosedException" in f"{name} {message}":  # by another thread
+        return closed_index(index)
     newer = "codecs.Codec" in message or "is in the future" in message  # an IllegalArgumentException
     if name == "IndexFormatTooNewException" or newer:
         return IndexFolderError(
@@ -227,6 +229,11 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
     if parameters.get("op") == "open" or name in _DAMAGES:
         return damaged_lucene(index, message if name in _DAMAGES else f"{name}: {message}")
     return JavaError(f"{report['class']}: {message}")
+
+
+def closed_index(index: object) -> InvalidInputError:
+    """Return the error for work on an index that was closed."""
+    return InvalidInputError(f"{index}: expected an open index, got a closed one. Open it again.")
 
 
 def start_java() -> _Bridge:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, RerankError, shown, unknown_name
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.folder import check_commit, damaged_lucene, open_commit
-from rerank.lucene.jvm import ask, ask_json, chosen_language, open_index
+from rerank.lucene.jvm import ask, ask_json, chosen_language, closed_index, open_index
 from rerank.runtime.progress import track
 from rerank.runtime.threads import cores
 from rerank.types import Run, Topics, pointers
@@ -198,7 +198,7 @@ class Searcher(AbstractContextManager["Searcher"]):
     def _request(self) -> dict[str, Any]:
         """Return the parameters that every request about this index has."""
         if self._handle is None:
-            raise InvalidInputError(f"{self.folder}: expected an open index, got a closed one. Open it again.")
+            raise closed_index(self.folder)
         return {"handle": self._handle, "index": str(self.folder)}
 
 

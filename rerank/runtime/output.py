@@ -1,10 +1,10 @@
 """Output files and folders that are written completely or not at all.
 
 The content of a file NAME is written to a part file, `.NAME.<random>.part` in the same folder, which is renamed at the
-end, with the mode of the file that it replaces. The content of a folder is written to the folder
-`.NAME.<random>.part.new` next to a part file that stays empty. The writing process holds an flock on the part file,
-which the system releases when the process ends in any way. A part file without a lock was left by a killed process; the
-next process that writes the same target removes it with its folders.
+end, with the mode of the file that it replaces, and its owner and group where the system lets it. The content of a
+folder is written to the folder `.NAME.<random>.part.new` next to a part file that stays empty. The writing process
+holds an flock on the part file, which the system releases when the process ends in any way. A part file without a lock
+was left by a killed process; the next process that writes the same target removes it with its folders.
 
 Windows has no such lock, and renames and removes no file that is open or mapped: there, a part file is closed before it
 is renamed, and what a killed process left stays.
@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
-from rerank.errors import InvalidInputError, MissingFileError, RerankError
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, RerankError, shown
 
 try:
     import fcntl
@@ -38,6 +38,22 @@ _PART = re.compile(r"\.[0-9a-f]{12}\.part")  # ending of a part file's name
 _N_RESERVED = len(".") + len(".0123456789ab.part") + len(".new")
 
 
+def path_of(path: Any) -> Path:
+    """Return a path; refuse what is none, and a name that no file can have."""
+    try:
+        if isinstance(path, str | os.PathLike) and "\n" not in str(path):
+            os.stat(path)
+            return Path(path)
+    except ValueError:  # NUL, half surrogate pairs
+        pass
+    except OSError as fault:
+        if fault.errno not in (errno.ENAMETOOLONG, errno.ELOOP):
+            return Path(path)
+        message = f"expected a path that can be used, got: {os.strerror(fault.errno)}. Name another."
+        raise FileFormatError(path, None, message) from None
+    raise InvalidInputError(f"path: expected the name of a file, got {shown(repr(path))}. Pass one as text.")
+
+
 @contextmanager
 def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
     r"""Yield a handle whose content becomes the file `path` if the block ends without an error.
@@ -49,10 +65,11 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
         yield sys.stdout.buffer if binary else sys.stdout
         sys.stdout.flush()
         return
+    path = path_of(path)
     with _system_errors(path):
-        target, is_device = _target(Path(path))
+        target, is_device = _target(path)
         if is_device:
-            with _handle(io.FileIO(path, "w"), Path(path), binary) as handle:
+            with _handle(io.FileIO(path, "w"), path, binary) as handle:
                 yield handle
             return
         with _new_part(target) as raw:
@@ -118,9 +135,14 @@ def _part_with_parents(target: Path) -> Iterator[io.FileIO]:
 
 
 def keep_mode(path: str | Path, target: Path) -> None:
-    """Give a file or folder the mode of the one that it will replace, where there is one."""
+    """Give a file or folder the mode of the one that it will replace, and where possible its owner and group."""
     with suppress(FileNotFoundError, NotADirectoryError):
-        os.chmod(path, stat.S_IMODE(os.stat(target).st_mode))
+        replaced = os.stat(target)
+        for owner in (replaced.st_uid, -1):  # who may not give it away can still change its group
+            with suppress(OSError, AttributeError):  # Windows has no owners
+                os.chown(path, owner, replaced.st_gid)
+                break
+        os.chmod(path, stat.S_IMODE(replaced.st_mode))
 
 
 def replace_folder(folder: Path, target: Path, foreign: Callable[[Path], Iterable[Path]]) -> None:
@@ -153,9 +175,9 @@ def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
     """Refuse outputs in no folder, and those that are the same file: the later one would replace the earlier one."""
     names: dict[Path, str] = {}
     for name, path in outputs.items():
-        if path is None or str(path) == "-" or Path(path).is_char_device():
+        if path is None or str(path) == "-" or path_of(path).is_char_device():
             continue
-        first = names.setdefault(_target(Path(path))[0], name)
+        first = names.setdefault(_target(path_of(path))[0], name)
         if first != name:
             raise InvalidInputError(
                 f"{name}: expected another file than that of {first}, got {path} for both. Name another."

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.errors import FileFormatError, ModelMismatchError
+from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.explanation.card import reliability_figure
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.ranker import MODEL_FILE, VERSION
@@ -142,6 +142,14 @@ def test_card_of_a_damaged_model_names_the_place(member: str, value: object, pat
         return
     with pytest.raises(FileFormatError, match=rf"model\.json: {path}.*: expected"):
         rerank.model_card(file)
+
+
+@pytest.mark.parametrize("directions", [[1], [1] * 9, {"none": 1}])
+def test_card_refuses_directions_of_other_features(directions: object) -> None:
+    model = rerank.LambdaMART(n_estimators=2, min_child_samples=2).fit(data_of(120))
+    model.set_params(monotone_constraints=directions)
+    with pytest.raises(InvalidInputError, match="monotone_constraints: expected a "):
+        rerank.model_card(model)
 
 
 def test_page_shows_the_reliability_of_a_calibrated_model() -> None:

@@ -293,6 +293,9 @@ def test_function_needs_a_plain_name_and_something_to_look_at() -> None:
         rerank.feature("a.b")
     with pytest.raises(InvalidInputError, match=r"feature 'a': expected over=field or document, got 'query'"):
         rerank.feature("a", over="query")
+    for name in (3, None, b"a", "a b"):
+        with pytest.raises(InvalidInputError, match=r"feature .*: expected a name of letters"):
+            rerank.feature(name)  # type: ignore[arg-type]
 
 
 def test_functions_load_from_a_file(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import itertools
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,6 +53,13 @@ def test_binary_bytes_repeat(tmp_path: Path) -> None:
     for name in ("a.npz", "b.npz"):
         write_data(small_data(), tmp_path / name)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+@pytest.mark.parametrize("value", [None, 3, np.zeros((2, 2))])
+def test_what_is_no_data_is_not_written(value: Any, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"data: expected RankingData, got .*\. Pass that of read_data or"):
+        write_data(value, tmp_path / "data.npz")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_unknown_ending_is_refused(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
+from rerank.lucene.jvm import ask_json
 from rerank.lucene.search import Searcher
 from rerank.types import Run
 from tests.lucene import anserini
@@ -155,6 +156,14 @@ def test_closed_searcher_says_so(small_index: Path) -> None:
     searcher.close()
     with pytest.raises(InvalidInputError, match="expected an open index, got a closed one"):
         searcher.search({"q": "wing"})
+
+
+def test_searcher_that_another_thread_closes_says_so(small_index: Path) -> None:
+    searcher = Searcher(small_index)
+    request = searcher._request()  # of a search that begins before the index is closed
+    searcher.close()
+    with pytest.raises(InvalidInputError, match="expected an open index, got a closed one"):
+        ask_json("raw", **request, documents=[0])
 
 
 def test_searcher_refuses_what_is_no_index(tmp_path: Path) -> None:

@@ -9,11 +9,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rerank.errors import InvalidInputError, MissingFileError
-from rerank.runtime.output import check_outputs, replace_folder, sole_writer, staged_folder, whole_file
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.files.source import checked_path
+from rerank.runtime.output import check_outputs, path_of, replace_folder, sole_writer, staged_folder, whole_file
 
 
 def test_file_appears_when_the_block_ends(tmp_path: Path) -> None:
@@ -89,6 +91,37 @@ def test_rights_follow_the_umask(tmp_path: Path) -> None:
 def open_and_close(path: Path) -> None:
     with whole_file(path):
         pass
+
+
+NO_NAMES = [None, 3, 1.5, True, b"x", ["x"], "a\0b", "a\nb", "\ud800", "x" * 5000, "x/" * 5000, "loop"]
+
+
+@pytest.mark.parametrize("path", NO_NAMES)
+def test_name_that_no_file_can_have_is_refused_in_one_line(
+    path: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    refusing = [open_and_close, path_of, checked_path]
+    if path is not None:  # None is an output that is not asked for
+        refusing.append(lambda path: check_outputs({"output": path}))
+    for refuse in refusing:
+        with pytest.raises(
+            (InvalidInputError, FileFormatError), match=r": expected (the name of a file|a path that can be used), got"
+        ):
+            refuse(path)
+    assert [left.name for left in tmp_path.iterdir()] == ["loop"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="gives files to others: needs root")
+def test_file_has_the_owner_and_the_group_of_the_one_that_it_replaces(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    path.chmod(0o640)
+    os.chown(path, 1234, 5678)
+    open_and_close(path)
+    replaced = path.stat()
+    assert (replaced.st_uid, replaced.st_gid, replaced.st_mode & 0o777) == (1234, 5678, 0o640)
 
 
 def test_missing_folder_and_a_folder_are_refused(tmp_path: Path) -> None:

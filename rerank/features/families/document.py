@@ -51,7 +51,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, RerankError
+from rerank.errors import InvalidInputError, RerankError, shown
 from rerank.features.match import Candidates, FieldBlock, cached_by_field, field_idf, postings
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
 from rerank.files.source import check_file
@@ -441,8 +441,9 @@ def feature(
     """
     if over not in OVER:
         raise InvalidInputError(f"feature {name!r}: expected over={' or '.join(OVER)}, got {over!r}. Name one.")
-    if not name.isidentifier():
-        raise InvalidInputError(f"feature {name!r}: expected a name of letters, digits and _, got another. Rename it.")
+    if not isinstance(name, str) or not name.isidentifier():
+        message = f"feature {shown(name)}: expected a name of letters, digits and _, got another. Rename it."
+        raise InvalidInputError(message)
     described = Feature(name, meaning, formula, source, unit, low, high, (Missing.FUNCTION,))
 
     def define(compute: Compute) -> Compute:
