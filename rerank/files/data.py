@@ -77,7 +77,7 @@ from rerank.files.source import (
 from rerank.runtime import store
 from rerank.runtime.codec import Record, at
 from rerank.runtime.mapped_rows import RowFile, row_blocks
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import path_of, whole_file
 from rerank.runtime.store import Blocks, Kind, Stored
 from rerank.types import Ints, RankingData, query_rows
 from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes, repeated_row
@@ -570,6 +570,8 @@ def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] |
 def _form(path: str | Path) -> str:
     """Return the form of a file, by its ending."""
     name = str(path)
+    if name != "-":
+        path_of(name)
     if name.endswith((NPZ, PARQUET)):
         return NPZ if name.endswith(NPZ) else PARQUET
     if name == "-" or name.removesuffix(".gz").endswith(TEXT_ENDINGS):
