@@ -82,7 +82,7 @@ bagging_by_query metric_freq is_provide_training_metric monotone_constraints_met
 drop_rate max_drop skip_drop uniform_drop xgboost_dart_mode top_rate other_rate is_unbalance scale_pos_weight
 predict_disable_shape_check alpha"""
 OF_RANKER = OWN.split()  # parameters of LambdaMART that mean the same here
-SIZES = {"n_estimators": 100, "num_leaves": 31, "min_child_samples": 20}  # where they are None
+NOT_GIVEN = {"n_estimators": 100, "num_leaves": 31, "min_child_samples": 20, "sigma": 1.0}  # LightGBM's
 STOPS = 30  # order of LightGBM's callbacks that stop a training
 KNOWN = (*OF_RANKER, *ONLY, *READ.split(), *WITHOUT_EFFECT.split())
 
@@ -108,7 +108,7 @@ class Settings:
     def of(cls, params: Mapping[str, Any]) -> Self:
         """Read the parameters; another name of one overrides it, as in LightGBM."""
         present = {name: value for name, value in params.items() if value is not None}
-        values = SIZES | {name: value for name, value in present.items() if name in KNOWN}
+        values = NOT_GIVEN | {name: value for name, value in present.items() if name in KNOWN}
         values |= {ALIASES[name]: value for name, value in present.items() if name not in KNOWN and name in ALIASES}
         check_names("LGBMRanker", [name for name in params if name not in ALIASES], KNOWN)
         for name, same in ONLY.items():
@@ -352,6 +352,9 @@ class WatchedLambdaMART(WatchedTrees, LambdaMART):
 
 class WatchedMART(WatchedTrees, MART):
     """The ranker of the objective rank_xendcg."""
+
+    def _unit(self, train: TrainingSet) -> float:
+        return 1.0  # trees go on from scores as they are, as LightGBM's do
 
 
 class LGBMRanker(lightgbm.LGBMRanker):

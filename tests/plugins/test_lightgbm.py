@@ -413,6 +413,18 @@ def test_training_goes_on_from_an_earlier_model(tmp_path: Path) -> None:
     assert not np.array_equal(from_ranker, first.predict(X))
 
 
+@pytest.mark.parametrize("sigmoid", [1.0, 2.0])
+def test_training_in_two_parts_is_that_in_one(sigmoid: float) -> None:
+    """As with LightGBM: scores that trees start from have the unit of its own scores."""
+    whole = fitted(n_estimators=8, sigmoid=sigmoid).predict(X)
+    first = fitted(n_estimators=5, sigmoid=sigmoid)
+    rest = lgb.LGBMRanker(**{**FEW, "n_estimators": 3, "sigmoid": sigmoid})
+    from_model = rest.fit(X, Y, group=GROUP, init_model=first).predict(X)
+    from_scores = rest.fit(X, Y, group=GROUP, init_score=first.predict(X)).predict(X) + first.predict(X)
+    np.testing.assert_allclose(from_model, whole, atol=1e-6)
+    np.testing.assert_allclose(from_scores, whole, atol=1e-6)
+
+
 def test_trees_of_an_earlier_model_come_first() -> None:
     first = fitted()
     model = lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP, init_model=first)
