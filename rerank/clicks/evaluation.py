@@ -249,17 +249,19 @@ def interleave(
     shorter = min(len(first), len(second), k)
     n_common = next((place for place in range(shorter) if first[place] != second[place]), shorter)
     made = Interleaved(list(first[:n_common]), random.integers(2, size=n_common).tolist(), [0.0] * n_common)
-    turn = 0
     while len(made.documents) < k:
-        if (len(made.documents) - n_common) % 2 == 0:
-            turn = int(random.integers(2))
         remaining = [[name for name in ranking if name not in made.documents] for ranking in (first, second)]
         if not all(remaining):
             break
-        made.documents.append(remaining[turn][0])
-        made.sides.append(turn)
-        made.credits.append(1.0)
-        turn = 1 - turn
+        turn = int(random.integers(2))
+        replies = [[name for name in remaining[1 - side] if name != remaining[side][0]] for side in range(2)]
+        added = [remaining[turn][0]]
+        if all(replies):  # whoever begins: otherwise one side alone could be credited at the second place
+            added.append(replies[turn][0])
+        added = added[: k - len(made.documents)]
+        made.documents.extend(added)
+        made.sides.extend([turn, 1 - turn][: len(added)])
+        made.credits.extend([1.0] * len(added))
     for side, ranking in enumerate((first, second)):  # one of them has no more
         rest = [document for document in ranking if document not in made.documents][: k - len(made.documents)]
         made.documents.extend(rest)
