@@ -329,7 +329,8 @@ def least_within_bounds(
 def _isotonic(margins: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return the mean margin and the share of positive rows of each block of isotonic regression.
 
-    Shares are those of half a row more of each kind, so that no block of few rows says 0 or 1.
+    Shares are those of half a row more of each kind, so that no block of few rows says 0 or 1. Blocks whose shares fall
+    thereby are one block.
     """
     from scipy.optimize import isotonic_regression
 
@@ -337,12 +338,20 @@ def _isotonic(margins: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Flo
     counts = np.bincount(rows)
     hits = np.bincount(rows, positive.astype(np.float64))
     first = np.asarray(isotonic_regression(hits / counts, weights=counts).blocks)[:-1]
-    n_rows = np.add.reduceat(counts, first)
-    n_positive = np.add.reduceat(hits, first)
-    means = np.add.reduceat(distinct * counts, first) / n_rows
-    shares = np.maximum.accumulate((n_positive + 0.5) / (n_rows + 1.0))
+    pooled: list[Floats] = []  # of each block: its rows, its positive rows, and the sum of their margins
+    for sums in np.add.reduceat(np.column_stack([counts, hits, distinct * counts]), first):
+        pooled.append(sums)
+        while len(pooled) > 1 and _smoothed(pooled[-2]) > _smoothed(pooled[-1]):
+            pooled[-2:] = [pooled[-2] + pooled[-1]]
+    means = np.array([total / n_rows for n_rows, _, total in pooled])
+    shares = np.array([_smoothed(sums) for sums in pooled])
     rising = np.append(True, np.diff(means) > 0.0)
     return means[rising], shares[rising]
+
+
+def _smoothed(sums: Floats) -> float:
+    """Return the share of positive rows of a block of `_isotonic`."""
+    return float((sums[1] + 0.5) / (sums[0] + 1.0))
 
 
 FIRST = 20  # documents whose scores describe a list: more would depend on how many are retrieved

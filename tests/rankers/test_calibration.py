@@ -12,7 +12,17 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.metrics.reliability import Reliability
-from rerank.rankers.calibration import FIRST, MANY, LogisticMap, OutOfFold, Scale, ScoredLists, in_order_of, logistic
+from rerank.rankers.calibration import (
+    FIRST,
+    MANY,
+    LogisticMap,
+    OutOfFold,
+    Scale,
+    ScoredLists,
+    _isotonic,
+    in_order_of,
+    logistic,
+)
 from rerank.runtime.codec import plain
 from rerank.types import query_rows
 from rerank.types.ids import trec_order
@@ -100,6 +110,15 @@ def test_probabilities_do_not_fall_with_the_score_in_both_forms_of_the_map() -> 
             rising = np.zeros((1000, len(documents.coefficients) - 1))
             rising[:, :3] = np.linspace(-9, 9, 1000)[:, None]
             assert (np.diff(documents.probabilities(rising)) >= 0.0).all()
+
+
+def test_blocks_whose_smoothed_shares_fall_are_one() -> None:
+    """One lowest row that is not relevant, whose share of half a row is 1/4, lifts no others."""
+    margins = np.repeat([-5.0, 0.0, 1.0], [1, 1000, 1000])
+    positive = np.repeat([False, True, False, True, False], [1, 20, 980, 600, 400])
+    points, shares = _isotonic(margins, positive)
+    np.testing.assert_allclose(shares, [20.5 / 1002, 600.5 / 1001])
+    np.testing.assert_allclose(points, [-5.0 / 1001, 1.0])
 
 
 def test_coefficients_are_those_of_scikit_learn_where_no_bound_holds() -> None:
