@@ -457,23 +457,33 @@ def query_groups(forward: ForwardIndex, tokens: Sequence[Sequence[str]]) -> Ints
 
     All words count alike where the index has no text of whole documents.
     """
-    from scipy.sparse import csr_array, vstack
-    from scipy.sparse.csgraph import connected_components
-
-    n_queries = len(tokens)
     words = sorted(set().union(*tokens))
     word_ptr, query_words, freqs = counted_terms(tokens, {word: number for number, word in enumerate(words)})
     idf = word_idf(forward, words) if CONTENTS in forward.fields else np.ones(len(words))
     weights = unit_weights(freqs, idf[query_words], word_ptr)
-    vectors = csr_array((weights, query_words, word_ptr), shape=(n_queries, len(words)))
-    by_word = vectors.T.tocsr()
-    near = vstack([vectors[start : start + _BLOCK] @ by_word >= NEAR for start in range(0, max(n_queries, 1), _BLOCK)])
     first_of_terms: dict[object, int] = {}
     first = [
         first_of_terms.setdefault(frozenset(Counter(of_query).items()), query) for query, of_query in enumerate(tokens)
     ]
-    same = csr_array((np.ones(n_queries), (np.arange(n_queries), first)), shape=(n_queries, n_queries))
-    _, groups = connected_components(near + same, directed=False)
+    return near_groups(weights, query_words, word_ptr, first)
+
+
+def near_groups(weights: Floats, columns: NDArray[Any], ptr: Ints, same: Sequence[int] | Ints = ()) -> Ints:
+    """Return the group of each query, (n_queries,) int64: a component of those whose vectors have a cosine of NEAR.
+
+    weights, columns  (n_entries,) of the queries' vectors of norm 1, by `ptr` (n_queries + 1,)
+    same              a query that each is grouped with, too; empty: none
+    """
+    from scipy.sparse import csr_array, vstack
+    from scipy.sparse.csgraph import connected_components
+
+    n_queries = len(ptr) - 1
+    vectors = csr_array((weights, columns, ptr), shape=(n_queries, int(columns.max(initial=-1)) + 1))
+    by_column = vectors.T.tocsr()
+    starts = range(0, max(n_queries, 1), _BLOCK)
+    near = vstack([vectors[start : start + _BLOCK] @ by_column >= NEAR for start in starts])
+    given = csr_array((np.ones(len(same)), (np.arange(len(same)), list(same))), shape=(n_queries, n_queries))
+    _, groups = connected_components(near + given, directed=False)
     return np.asarray(groups, dtype=np.int64)
 
 

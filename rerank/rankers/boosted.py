@@ -74,6 +74,7 @@ from rerank.trees.structures import (
     check_codes,
 )
 from rerank.types import Floats, Ints, query_rows
+from rerank.types.ranking_data import folds_of_groups, numbered_groups
 
 FEWEST, FEW, SOME = 50, 300, 1000  # queries below which sizes of trees that are not given are smaller
 LEAST_ROWS = 20
@@ -411,14 +412,17 @@ class BoostedTrees(ForestRanker):
     def _halves(self, train: TrainingSet) -> Ints | None:
         """Return the half of each query, (n_queries,); None where there are no two queries to learn from.
 
-        Both halves have queries in which the order of the documents changes the measure.
+        Both halves have queries in which the order of the documents changes the measure; near duplicates, which count
+        as one query, are in the same half.
         """
         matters = order_matters(parse_measure(self.metric), train.lists) & (train.weights > 0.0)
-        if matters.sum() < HALVES or len(np.unique(train.groups)) == 1:  # one group of near duplicates
+        groups, first = numbered_groups(train.groups if len(train.groups) else np.arange(len(matters)))
+        learned = np.isin(np.arange(len(first)), groups[matters])
+        if learned.sum() < HALVES:
             return None
         half = fold_of_queries(HALVES, train, self.random_state)
         if len(np.unique(half[matters])) < HALVES:
-            half[matters] = np.arange(matters.sum()) % HALVES
+            half = folds_of_groups(groups, np.argsort(~learned, kind="stable"), HALVES)
         return half
 
     def _held_out_scores(self, train: TrainingSet, fold: Ints, data: BinnedData) -> Floats:

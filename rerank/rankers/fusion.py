@@ -19,14 +19,16 @@ best mean; the model then holds the judged queries. From 100 judged queries on, 
 that start from the weights are better. For a given `judged`, a score does not fall where a run ranks or scores a
 document higher.
 
-    judged(q, d) = sum over judged queries p other than q of cos(q, p) * label(p, d)
+    judged(q, d) = sum over judged queries p that are no near duplicates of q of cos(q, p) * label(p, d)
 
 cos  cosine of the first 10 documents of both queries, each counted as 1 / log2(1 + rank); they are the first by
      reciprocal rank fusion of the first 100 documents of each run
 
-Two queries are alike where the same documents come first for both; no text is read. Labels below 0 count as 0. A judged
-query is not compared with itself, which its id tells: the labels of a query that a model was learned from are not part
-of its own features.
+Two queries are alike where the same documents come first for both; no text is read. Labels below 0 count as 0. Judged
+queries are near duplicates where this cosine, or that of the sets of their relevant documents, is at least 0.8
+(`rerank/features/match.py`), or both are near duplicates of a third. They are in one fold, and a judged query, which
+its id tells, is compared neither with itself nor with these: the labels of a query that a model was learned from are
+not part of its own features, nor are those of its copies.
 
 References
 ----------
@@ -51,6 +53,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, log, unknown_name
+from rerank.features.match import near_groups
 from rerank.files.lists import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import parse_measure
@@ -78,6 +81,7 @@ from rerank.runtime.numerics import array_log2, cross_product, gram, product
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
 from rerank.types.ids import Ids, are_pointers, by_number, id_array
+from rerank.types.ranking_data import numbered_groups
 
 FEW = 100  # judged queries below which only weights are learned
 DEPTH = 100  # documents of each run that are learned from, and that are fused to compare lists
@@ -169,12 +173,20 @@ class JudgedLists:
             place, judged, weights = _joined(self._postings, listed[places])
             cosines = np.bincount(judged, discounts[places[place]] * weights, len(self.query_ids))
             if own[query] >= 0:
-                cosines[own[query]] = 0.0
+                cosines[self.groups == self.groups[own[query]]] = 0.0
             first = data.query_ptr[query]
             rows = first + np.flatnonzero(docs[first : data.query_ptr[query + 1]] >= 0)
             row, judged, labels = _joined(self._judgements, docs[rows])
             out[rows] = np.bincount(row, cosines[judged] * labels, len(rows))
         return out
+
+    @cached_property
+    def groups(self) -> Ints:
+        """Group of near duplicates of each query, (n_queries,)."""
+        by_list = near_groups(_unit_discounts(self.list_ptr), self.listed, self.list_ptr)
+        group, first = numbered_groups(by_list)
+        counts = np.diff(self.relevant_ptr)
+        return near_groups(np.repeat(1.0 / np.sqrt(counts), counts), self.relevant, self.relevant_ptr, first[group])
 
     @cached_property
     def _postings(self) -> tuple[Ints, Ints, Floats]:
@@ -286,22 +298,23 @@ def learn_fusion(
     if norm is not None and norm not in NORMS:
         raise unknown_name("norm", norm, NORMS)
     of_judged = source_data(runs, qrels, DEPTH)
-    lists = None
     data = of_judged.select(_learned_queries(of_judged))
     features = BOTH if norm is None else NORMS[norm]
     _check_coverage(data)
+    known = JudgedLists.of(of_judged, qrels_of(qrels))
+    lists = None
+    groups = known.groups[_numbers(known.query_ids, data.query_ids)]
+    data = replace(data, query_groups=groups)
     measure = parse_measure(metric)
     weights = _learned_weights(data, features, measure, random_state)
     if norm is None and judged:
-        lists = JudgedLists.of(of_judged, qrels_of(qrels))
-        with_judged = lists.added(data)
+        with_judged = known.added(data)
         weight = _weight_of_judged(with_judged, weights.predict(data), measure, random_state)
         if weight:
+            lists = known
             data = with_judged
             weights = _weights([*weights.weights_, weight], with_judged)
-        else:
-            lists = None
-    tried = norm is None and len(data) >= FEW if trees is None else trees
+    tried = norm is None and len(np.unique(groups)) >= FEW if trees is None else trees
     if tried:
         model = Fusion.with_trees(weights, data, metric, random_state)
         if model.members_:
@@ -390,10 +403,13 @@ def _check_coverage(data: RankingData) -> None:
 
 
 def _informative(data: RankingData) -> NDArray[np.bool_]:
-    """Return whether each run says something, (n_runs,): not where several documents are equal in all queries."""
+    """Return whether each run says something, (n_runs,): not where several documents are equal in all queries.
+
+    Equal documents of a query have deviations of 1.
+    """
     return np.array(
         [
-            bool((data.column(f"{name}.{BOTH[0]}") == 0.0).any())
+            bool((np.nan_to_num(data.column(f"{name}.{BOTH[0]}"), nan=1.0) != 1.0).any())
             or np.nan_to_num(data.column(f"{name}.{OF_SOURCE[0]}")).max() <= 1.0
             for name in source_names(count_sources(data.feature_names))
         ]
@@ -575,21 +591,22 @@ def _weights(weights: Sequence[float], data: RankingData) -> ImportedWeights:
 def _weight_of_judged(data: RankingData, scores: Floats, measure: Measure, seed: int) -> float:
     """Return the weight of `judged` beside the scores of the runs' weights; 0 where it is not better on held-out folds.
 
-    The factor of the grid that is best on the other folds has to better a fold's queries by more than a standard error.
+    The factor of the grid that is best on the other folds has to better a fold's queries by more than a standard error,
+    in which a group of near duplicates is one query.
     """
     judged = data.column(JUDGED)
-    n_queries = len(data)
-    if not judged.any() or n_queries < 2 * FOLDS:
+    train = TrainingSet.of(data, np.zeros(data.n_rows))
+    _, group, sizes = np.unique(train.groups, return_inverse=True, return_counts=True)
+    if not judged.any() or len(sizes) < 2 * FOLDS:
         return 0.0
     unit = deviation_in_queries(scores, data.query_ptr) / np.sqrt(np.mean(judged * judged))
-    train = TrainingSet.of(data, np.zeros(data.n_rows))
     validation = Validation(train, measure)
     fold = fold_of_queries(FOLDS, train, seed)
     values = np.array([validation.values((scores + factor * unit * judged)[train.order]) for factor in FACTORS])
-    held_out = np.empty(n_queries)
+    held_out = np.empty(len(data))
     for number in range(FOLDS):
         held_out[fold == number] = values[_best(values[:, fold != number])[0], fold == number]
-    gain, error = mean_and_error(held_out - values[0], np.ones(n_queries))
+    gain, error = mean_and_error(np.bincount(group, held_out - values[0]) / sizes, sizes.astype(np.float64))
     factor = FACTORS[_best(values)[0]] if gain > error else 0.0
     log.info(
         "fusion: judged queries with similar lists %s: %s %+.4f on held-out queries, standard error %.4f.",
@@ -611,8 +628,7 @@ def _scaled(problem: _Problem, weights: Floats, features: Sequence[str]) -> dict
 
 def _best_strength(problem: _Problem, measure: Measure, seed: int) -> float:
     """Return the best strength by cross-validation; infinity, which is equal weights, where there are few queries."""
-    n_queries = len(problem.train.weights)
-    if n_queries < 2 * FOLDS:
+    if len(np.unique(problem.train.groups)) < 2 * FOLDS:
         return float(np.inf)
     values = np.zeros(len(STRENGTHS))
     for repeat in range(REPEATS):

@@ -108,7 +108,19 @@ def test_halves_of_few_queries_both_have_labels_that_differ(train) -> None:
         model = LambdaMART(**SMALL, base="run", random_state=seed).fit(few)
         assert model.base_weight_.measures
     one = replace(few, labels=np.where(np.arange(few.n_rows) < few.query_ptr[1], few.labels, 0.0))
-    assert not LambdaMART(**SMALL, base="run").fit(one).base_weight_.measures
+    for of_one_query in (one, replace(few, query_groups=np.array([0, 0, 1, 2, 3, 4]))):
+        assert not LambdaMART(**SMALL, base="run").fit(of_one_query).base_weight_.measures
+
+
+def test_halves_of_few_queries_divide_no_near_duplicates(train) -> None:
+    few = train.select(np.arange(6))
+    labels = np.where(np.arange(few.n_rows) < few.query_ptr[2], few.labels, 0.0)
+    few = replace(few, labels=labels, ideal_labels=None, ideal_ptr=None, query_groups=np.array([0, 1, 1, 2, 2, 0]))
+    rows = TrainingSet.of(few, np.zeros(few.n_rows))
+    for seed in range(8):
+        half = LambdaMART(**SMALL, random_state=seed)._halves(rows)
+        assert all(len(np.unique(half[rows.groups == group])) == 1 for group in range(3))
+        assert half[rows.groups == 0][0] != half[rows.groups == 1][0]  # both have labels that differ
 
 
 def test_a_base_that_is_worth_queries_weighs_more_with_fewer_of_them(train) -> None:

@@ -232,6 +232,42 @@ def test_fusion_predicts_the_features_of_runs_and_explains_its_scores() -> None:
     assert "judged queries | 50; the model file holds their labels" in str(rerank.model_card(model))
 
 
+@pytest.mark.parametrize("spread", [0.0, 0.5])
+def test_copies_of_a_query_under_other_ids_are_one_query(spread: float, caplog: pytest.LogCaptureFixture) -> None:
+    """Their labels tell nothing of new queries: the feature is weighed by queries that are no near duplicates."""
+    caplog.set_level("INFO", "rerank")
+    random = np.random.default_rng(3)
+    runs, qrels = judged_runs(15, strengths=(1.0, 0.5))
+    qrels = {query: {f"{query}{doc}": label for doc, label in labels.items()} for query, labels in qrels.items()}
+    copies = [
+        {
+            f"{query}.{copy}": {f"{query}{doc}": score + spread * random.normal() for doc, score in run[query].items()}
+            for query in run
+            for copy in range(3)
+        }
+        for run in runs
+    ]
+    judged = {name: qrels[name.split(".")[0]] for name in copies[0]}
+    lists = JudgedLists.of(source_data(copies, judged, DEPTH), rerank.Qrels.of(judged))
+    names = [name.split(".")[0] for name in lists.query_ids.tolist()]
+    assert (np.equal.outer(lists.groups, lists.groups) == np.equal.outer(names, names)).all()
+    assert isinstance(rerank.learn_fusion(copies, judged, trees=False), ImportedWeights)
+    assert "judged queries with similar lists are not used" not in caplog.text  # no document is shared with others
+
+
+def test_runs_that_are_much_deeper_than_what_is_learned_from_have_weights() -> None:
+    random = np.random.default_rng(2)
+    runs, qrels = [{}, {}], {}
+    for query in range(20):
+        labels = (random.random(DEPTH) < 0.2).astype(int)
+        qrels[f"q{query}"] = {f"d{doc}": int(label) for doc, label in enumerate(labels)}
+        for run in runs:  # the same documents come first in both
+            scores = np.concatenate([10.0 + labels + random.normal(size=DEPTH), np.linspace(1.0, 0.0, DEPTH)])
+            run[f"q{query}"] = {f"d{doc}": float(score) for doc, score in enumerate(scores)}
+    weights = weights_of(rerank.learn_fusion(runs, qrels, judged=False, trees=False))
+    assert min(weights["source1.deviations"], weights["source2.deviations"]) > 0.0
+
+
 def test_own_labels_and_those_of_an_equal_id_are_not_read(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "rerank")
     runs, qrels = similar_queries(60)
