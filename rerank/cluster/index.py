@@ -260,6 +260,7 @@ class ClusterIndex(Index):
             "vectors": vectors,
             "history": self.history if isinstance(history, str | Path) else history,
             "check_models": self.check_models,
+            "remove_query": self.remove_query,
         }
         return OpenIndex(str(self.path.resolve()), self.language, dict(self.forward.fingerprint), marks, options)
 

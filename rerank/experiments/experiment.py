@@ -50,7 +50,7 @@ from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.parameters import check_names
 from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
 from rerank.rankers.warm_start import UnsupervisedBase
-from rerank.retrieval.base import Candidates, Part, UnionRun, source
+from rerank.retrieval.base import Candidates, Part, UnionRun
 from rerank.retrieval.fusion import fuse
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InOrder
@@ -394,7 +394,7 @@ def _of_index(
         missing = "topics" if topics is None else "qrels"
         raise InvalidInputError(f"{missing}: expected {missing} beside an index, got none. Pass both, or pass data.")
     judged, judgements = judged_queries(topics_of(topics), qrels_of(qrels))
-    runs = _judged_runs(others, judgements)
+    runs = {name: index.candidates_of(run) for name, run in _judged_runs(others, judgements).items()}
     study = _checked(study.starting(UNSUPERVISED), runs)
     folds = trial_folds(judgements, study, logged_groups(judged, groups_of_topics(index, judged)))
     learned = is_learned(study.candidates)
@@ -461,8 +461,7 @@ def _checked(study: Study, runs: Mapping[str, Run]) -> Study:
 
 def is_learned(candidates: str | None) -> bool:
     """Return whether candidates have a source that is learned from judgements."""
-    parts = () if candidates is None else Candidates.parse(candidates).sources
-    return any(source(part.name).learned for part in parts if part.file is None)
+    return candidates is not None and Candidates.parse(candidates).is_learned
 
 
 def trial_folds(qrels: Qrels, study: Study, groups: Mapping[str, int] | None) -> list[dict[str, int]]:

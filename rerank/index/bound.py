@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, RerankError, log, shown, unknown_name
 from rerank.features.recipe import Recipe, family
+from rerank.files.beir import OWN_DOCUMENTS
 from rerank.files.corpus import data_set_name
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
 from rerank.lucene.arrays import open_forward
@@ -74,6 +75,7 @@ class Resources:
     encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None
     runs: Mapping[str, Run] = field(default_factory=dict)
     scorer: Scorer | bool | None = None
+    remove_query: bool = False
 
 
 def resource_folder(index: Path, commit: str) -> Path:
@@ -148,6 +150,7 @@ class BoundIndex(InOrder):
         runs: Mapping[str, RunLike] | None = None,
         threads: int | None = None,
         check_models: bool = True,
+        remove_query: bool = False,
     ) -> None:
         if not isinstance(path, str | Path):
             raise InvalidInputError(
@@ -165,7 +168,7 @@ class BoundIndex(InOrder):
             )
         self.language = language
         self._opened = _Opened(self.path, self.language, commit)
-        self._bound = Resources(vectors, history, encoder, named_runs(runs), _scorer(scorer))
+        self._bound = Resources(vectors, history, encoder, named_runs(runs), _scorer(scorer), remove_query)
         self.warned_of: set[str] = set()  # what is logged once
 
     def using(
@@ -178,12 +181,13 @@ class BoundIndex(InOrder):
         runs: Mapping[str, RunLike] | None = None,
         threads: int | None = None,
         check_models: bool | None = None,
+        remove_query: bool | None = None,
     ) -> Self:
         """Return the same opened index with other resources; None keeps what is bound.
 
         Parameters
         ----------
-        vectors, history, encoder, scorer, runs, threads, check_models : as for the class
+        vectors, history, encoder, scorer, runs, threads, check_models, remove_query : as for the class
             What is bound.
 
         Returns
@@ -200,6 +204,7 @@ class BoundIndex(InOrder):
             "encoder": encoder,
             "scorer": _scorer(scorer),
             "runs": None if runs is None else named_runs(runs),
+            "remove_query": remove_query,
         }
         changes: dict[str, Any] = {name: resource for name, resource in resources.items() if resource is not None}
         for name in changes:
@@ -320,6 +325,33 @@ class BoundIndex(InOrder):
         """Runs of other systems, by name."""
         return self._bound.runs
 
+    @property
+    def remove_query(self) -> bool:
+        """Whether the document that has the id of the query is left out of candidates."""
+        return self._bound.remove_query
+
+    def candidates_of(self, run: Run) -> Run:
+        """Return a run of candidates, where `remove_query` says so without the documents of the queries' own ids.
+
+        Parameters
+        ----------
+        run : Run
+            The candidates.
+
+        Returns
+        -------
+        Run
+            Those that are ranked; one line is logged where documents that remain have the ids of their queries.
+
+        """
+        if self.remove_query:
+            return run.without_own()
+        n_own = len(run.own_rows())
+        if n_own and "own documents" not in self.warned_of:
+            self.warned_of.add("own documents")
+            log.info(OWN_DOCUMENTS, n_own, len(run), "are candidates", "remove_query=True, --remove-query")
+        return run
+
     def search(
         self,
         topics: TopicsLike,
@@ -369,7 +401,7 @@ class BoundIndex(InOrder):
         if not isinstance(candidates, Candidates):
             candidates = Candidates.parse(candidates, k, k1=k1, b=b, field=field)
         is_query = isinstance(topics, str) and not data_set_name(topics) and not Path(topics).is_file()
-        run = self.retrieve(topics_of({QUERY: topics} if is_query else topics), candidates)
+        run = self.candidates_of(self.retrieve(topics_of({QUERY: topics} if is_query else topics), candidates))
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
         if without:
             log.warning(

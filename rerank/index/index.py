@@ -61,6 +61,9 @@ class Index(BoundIndex):
         Number of threads; None uses all cores. Results do not depend on it.
     check_models : bool
         Whether to refuse models that were trained on another index.
+    remove_query : bool
+        Whether to leave the document that has the id of the query out of candidates: where topics are documents of the
+        collection, as ArguAna's, each finds itself first. A list is then shorter by it.
 
     Raises
     ------

@@ -268,6 +268,11 @@ class Candidates:
         """Whether there is one source, which is no run."""
         return len(self.sources) == 1 and self.sources[0].file is None
 
+    @property
+    def is_learned(self) -> bool:
+        """Whether a source is learned from judgements."""
+        return any(source(part.name).learned for part in self.sources if part.file is None)
+
     def at_depth(self, k: int) -> Self:
         """Return the candidates with another depth of the only source; several sources keep theirs.
 
@@ -355,6 +360,11 @@ class UnionRun(Run):
 
         """
         return Run(self.query_ids, self.query_ptr, self.doc_ids, self.scores, self.name)
+
+    def without_own(self) -> Self:
+        """Return the run and its sources without the document that has the id of its query, see `Run.without_own`."""
+        sources = {name: run.without_own() for name, run in self.sources.items()}
+        return replace(super().without_own(), sources=sources)
 
     @classmethod
     def joined(cls, runs: Sequence[Self]) -> Self:

@@ -28,6 +28,7 @@ from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import HISTORY, Ranker
 from rerank.rankers.training import TrainingProgress
 from rerank.types import Floats, Ints, RankingData, Run, Topics, query_rows
+from rerank.types.forward import ForwardIndex
 from rerank.types.ids import trec_order
 from rerank.types.ranking_data import folds_of_groups, groups_of_queries, numbered_groups
 
@@ -77,6 +78,24 @@ def groups_by_id(data: RankingData) -> dict[str, int]:
 def groups_of_topics(index: Index, topics: Topics) -> Ints:
     """Return the group of near duplicates of each topic, (n_topics,) int64."""
     return query_groups(index.forward, index.searcher.analyze(list(topics.values())))
+
+
+def histories_of_folds(
+    history: History, forward: ForwardIndex, terms: Sequence[Sequence[str]], folds: Mapping[str, int]
+) -> list[History]:
+    """Return the history of each fold: without the queries that it holds out, and without their near duplicates.
+
+    terms  analysed terms of each query of `folds`
+    """
+    groups = query_groups(forward, [*history.terms, *terms])
+    judged, of_folds = np.split(groups, [len(history.terms)])
+    fold_of = np.array(list(folds.values()))
+    own_fold = np.array([folds.get(query_id, -1) for query_id in history.query_ids])
+    query_ids = np.array(history.query_ids)
+    return [
+        history.of_queries(query_ids[(own_fold != fold) & ~np.isin(judged, of_folds[fold_of == fold])].tolist())
+        for fold in range(fold_of.max() + 1)
+    ]
 
 
 def logged_groups(query_ids: Collection[str], groups: Ints) -> dict[str, int]:

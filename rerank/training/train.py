@@ -58,6 +58,7 @@ from rerank.training.folds import (
     fit_best,
     groups_by_id,
     groups_of_topics,
+    histories_of_folds,
     query_values,
 )
 from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_blocks, query_rows
@@ -215,7 +216,9 @@ class Trained(NamedTuple):
     model : Ranker
         The model.
     estimate : Estimate or None
-        The measure on held-out queries; None without one, or with fewer than five judged queries that have candidates.
+        The measure on held-out queries; None without one, with fewer than five judged queries that have candidates, and
+        where folds do not hide the judgements of held-out queries: with candidates of a history, or its features beside
+        labels of a teacher or of clicks.
 
     """
 
@@ -328,7 +331,7 @@ def _train_on_judgements(
     folds = _folds(data, {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data})
     on_all = tuning is not None or model.learns_from_all(len(data))
     estimated = scored = None
-    if estimate and folds:
+    if estimate and folds and _is_estimable(sources):
         data_of = inputs.of_folds(run, sources.k, data, folds)
         training = FoldTraining(data_of, folds, partial(fit_best, model, tuning), on_all)
         values = partial(_judged_values, qrels, measure)
@@ -373,14 +376,14 @@ def _train_without_judgements(
         else:
             learned, measured = labelled_by_clicks(labels, data)
     if learned is None or measured is None or len(learned) < LEAST_QUERIES:
-        needed, remedy = NEEDED[type(labels)]
+        needed, remedy = NEEDED[Run if isinstance(labels, Run) else Clicks]
         raise InvalidInputError(f"{needed}, got {0 if learned is None else len(learned)}. {remedy}")
     if model is None:
         model = default_model(len(learned) if isinstance(labels, Run) else FEW)  # FEW: see `default_ranker`
     folds = _folds(learned)
     on_all = model.learns_from_all(len(learned))
     estimated = None
-    if estimate and folds:
+    if estimate and folds and _is_estimable(sources, learned.feature_names):
         training = FoldTraining(FoldData(learned), folds, partial(fit_best, model, None), on_all)
         values = partial(_labelled_values, measured, parse_measure(DEFAULT_METRIC))
         estimated, _, _ = _estimate(inputs.index, training, run, DEFAULT_METRIC, values)
@@ -416,6 +419,25 @@ def _folds(data: RankingData, relevant: Mapping[str, int] | None = None) -> dict
     """
     groups = groups_by_id(data)
     return assign_folds(data, FOLDS, 0, relevant, groups) if len(set(groups.values())) >= FOLDS else {}
+
+
+def _is_estimable(sources: Candidates, feature_names: Sequence[str] = ()) -> bool:
+    """Return whether folds hide the judgements of held-out queries; log that there is no estimate where they do not.
+
+    feature_names  those of features that are not computed anew in each fold
+    """
+    if sources.is_learned:
+        reading = "candidates", "Name other candidates, or run `rerank experiment`."
+    elif any(name.startswith(HISTORY) for name in feature_names):
+        reading = "features", "Leave it out (Index.open(..., history=False))."
+    else:
+        return True
+    log.warning(
+        "estimate: expected %s that read no judgements, got those of a history, which holds judgements of held-out "
+        "queries: there is no estimate. %s",
+        *reading,
+    )
+    return False
 
 
 def default_model(n_queries: int) -> Ranker:
@@ -486,16 +508,18 @@ class TrainingInputs:
     ) -> Callable[[int], FoldData]:
         """Return what returns the data of a fold, in which held-out queries are not in the history.
 
-        data  of `data`, with the history of all queries
+        data  of `data`, with the history of all queries: one that is learned here, or that of the index
         """
-        if self.history is None:
+        history = self.index.history
+        if history is None or not any(name.startswith(HISTORY) for name in data.feature_names):
             return FoldData(data)
-        training = [[name for name, fold_of in folds.items() if fold_of != fold] for fold in range(FOLDS)]
+        terms = self.index.searcher.analyze([self.topics[name] for name in folds])
+        others = histories_of_folds(history, self.index.forward, terms, folds)
 
         def features(history: History, recipe: Recipe) -> RankingData:
             return replace(self, index=self.index.using(history=history), recipe=recipe).data(run, k)
 
-        return FoldHistories.of(FoldData(data), [self.history.of_queries(names) for names in training], features)
+        return FoldHistories.of(FoldData(data), others, features)
 
     def as_texts(self, data: RankingData, sources: Candidates) -> RankingData | None:
         """Return the features of BM25's first documents, computed among these alone, as those of texts are.
@@ -506,7 +530,8 @@ class TrainingInputs:
         if recipe is None or recipe.runs:
             return None
         bm25 = Candidates.parse(BM25, AS_TEXTS, k1=sources.k1, b=sources.b, field=sources.field)
-        run = self.index.retrieve(Topics({query_id: self.topics[query_id] for query_id in data}), bm25)
+        topics = Topics({query_id: self.topics[query_id] for query_id in data})
+        run = self.index.candidates_of(self.index.retrieve(topics, bm25))
         found = self.index.features(run, self.topics, self.qrels, recipe=recipe)
         # given as the model's own candidates, so that it does not warn of others
         return replace(found, retriever=data.retriever, run_retrievers=data.run_retrievers)

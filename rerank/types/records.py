@@ -555,6 +555,32 @@ class Run(QueryTable):
         rows = self.rows(query_id)
         return dict(zip(self.doc_ids[rows].tolist(), self.scores[rows].tolist(), strict=True))
 
+    def own_rows(self) -> Ints:
+        """Return the rows whose document has the id of its query.
+
+        Returns
+        -------
+        ndarray of shape (n_own,), dtype int64
+            The rows, ascending.
+
+        """
+        n_queries = len(self)
+        own = Qrels(self.query_ids, np.arange(n_queries + 1), self.query_ids, np.zeros(n_queries, np.int64))
+        return own.matches(self.query_ids, self.query_ptr, self.stored_ids)[0]
+
+    def without_own(self) -> Self:
+        """Return the run without the document that has the id of its query.
+
+        Where topics are documents of the collection, as ArguAna's, each finds itself first.
+
+        Returns
+        -------
+        Run
+            The other rows; a query without one remains, without rows.
+
+        """
+        return self.of_rows(np.delete(np.arange(self.n_rows), self.own_rows()))
+
     def items(self) -> Iterator[tuple[str, dict[str, float]]]:
         """Return each query id with the score of each of its documents.
 

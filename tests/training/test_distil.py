@@ -78,6 +78,14 @@ def test_teacher_of_too_few_topics_is_refused(index: rerank.Index, topics: dict[
         assert "Let it rank the candidates of more topics" in str(error.value)
 
 
+def test_union_may_be_a_teacher_and_is_refused_alike_where_topics_are_too_few(
+    index: rerank.Index, topics: dict[str, str]
+) -> None:
+    few = dict(list(topics.items())[:9])
+    with pytest.raises(InvalidInputError, match=r"teacher: expected at least 10 topics .*, got 9"):
+        rerank.train(index, few, index.search(few, candidates="bm25:20,rm3:20"))
+
+
 def test_command_learns_from_a_teacher_without_judgements(
     index: rerank.Index, teacher: rerank.Run, topics: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -111,6 +111,22 @@ def test_estimate_is_the_measure_of_queries_that_no_model_has_seen(index: rerank
     assert f"candidates {bm25['AP']:.4f}, model {estimate.model:.4f}" in str(estimate)
 
 
+def test_estimate_with_a_history_of_the_index_is_that_with_one_of_the_training(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In each fold the history lacks the queries that are held out, whoever has learned it."""
+    topics, qrels = more_queries(collection)
+    bound = index.using(history=rerank.History.learn(index, topics, qrels))
+    own, of_index = (train(each, topics, qrels, small(), candidates="bm25", k=30).estimate for each in (index, bound))
+    assert own == of_index
+    copies = {f"copy of {name}": text for name, text in topics.items()}
+    judged = rerank.Qrels.of({f"copy of {name}": labels for name, labels in qrels.items()})
+    bound = index.using(history=rerank.History.learn(index, copies, judged))
+    assert train(bound, topics, qrels, small(), candidates="bm25", k=30).estimate == own
+    assert train(bound, topics, qrels, small(), candidates="bm25:30,history:5").estimate is None
+    assert "estimate: expected candidates that read no judgements, got those of a history" in caplog.text
+
+
 def test_topics_without_judgements_are_left_out_and_fewer_than_ten_are_refused(
     index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,0 +1,29 @@
+"""Files of BEIR: folders with corpus.jsonl and queries.jsonl, and its data sets of ir_datasets.
+
+The queries of ArguAna and Quora are documents of the collection, which find themselves first. BEIR leaves the document
+with the id of the query out of every ranking (its `ignore_identical_ids`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rerank.files.corpus import BEIR, data_set_name
+
+DATA_SETS = "beir/"  # beginning of their names
+OWN_DOCUMENTS = "%d of %d queries have the id of a document that they find; these %s (%s leaves them out)"  # a line
+
+
+def removes_query(asked: bool | None, *files: object) -> bool:
+    """Return whether the document with the id of the query is left out; None: as BEIR does with its files."""
+    return any(map(_is_of_beir, files)) if asked is None else asked
+
+
+def _is_of_beir(file: object) -> bool:
+    """Return whether an object is the path of a file of BEIR: of a folder, of its qrels, or a data set."""
+    if not isinstance(file, str | Path):
+        return False
+    name = data_set_name(file)
+    if name is not None:
+        return name.startswith(DATA_SETS)
+    return any(all((folder / member).is_file() for member in BEIR) for folder in list(Path(file).parents)[:2])
