@@ -18,6 +18,7 @@ from rerank.cli.options import (
     path_argument,
     path_option,
     refuse_beside,
+    remove_query_option,
 )
 from rerank.errors import InvalidInputError, log
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
-NOT_OF_CLICKS = ("measures", "complete", "judged_only", "baseline", "per_query", "corpus")
+NOT_OF_CLICKS = ("measures", "complete", "judged_only", "remove_query", "baseline", "per_query", "corpus")
 PAGE = (".html", ".htm")  # endings of an output file
 RULES = ("complete", "depth", "judged_only", "level")
 CHANGES = 3  # queries of a page that gained most, and that lost most
@@ -55,6 +56,7 @@ CHANGES = 3  # queries of a page that gained most, and that lost most
     help="Evaluate only the top N documents of each query.  [default: all]",
 )
 @click.option("-J", "--judged-only", is_flag=True, help="Remove unjudged documents before evaluation.")
+@remove_query_option
 # Choices are written out here, as help must not import SciPy; a test compares them with significance.py.
 @click.option(
     "--test",
@@ -126,6 +128,7 @@ def _of_judgements(
     """Return the figures of runs and their differences as a page, a table or in another form."""
     from rerank.evaluation.comparison import compare_results, render, text_lines
     from rerank.evaluation.evaluate import judgements_of
+    from rerank.files.beir import OWN_DOCUMENTS, removes_query
     from rerank.files.lists import warn_of_functions
     from rerank.metrics.registry import parse_measures
 
@@ -140,12 +143,16 @@ def _of_judgements(
     _check_no_measure_among(runs)
     judgements: Any = rerank.read_qrels(qrels) if is_page else judgements_of(qrels, measures)
     warn_of_functions(qrels)
+    rules = {**{name: options[name] for name in RULES}, "remove_query": removes_query(options["remove_query"], qrels)}
     read = {}
     results = {}
     for path in map(str, dict.fromkeys((*(() if baseline in (None, *runs) else (baseline,)), *runs))):
         run = rerank.read_run(path)
         with errors_with_files({f"run {run.name}": path}):
-            results[path] = rerank.evaluate(judgements, run, measures, **{name: options[name] for name in RULES})
+            results[path] = rerank.evaluate(judgements, run, measures, **rules)
+        n_own = 0 if rules["remove_query"] else len(run.own_rows())
+        if n_own:
+            log.info(f"%s: {OWN_DOCUMENTS}", path, n_own, len(run), "count", "--remove-query")
         absent = len(judgements) - sum(query_id in run for query_id in judgements)
         if absent and not options["complete"]:
             text = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"

@@ -181,7 +181,10 @@ def _opened(paths: Mapping[str, Any], cluster: str | None) -> Iterator[tuple[Any
     if "index" not in paths:
         yield rerank.read_data(paths["data"]), None, None
         return
+    from rerank.files.beir import removes_query
+
     topics = rerank.read_topics(paths["topics"])
     qrels = rerank.read_qrels(paths["qrels"])
-    with opened_index(paths["index"], cluster) as index:
+    removes = removes_query(None, paths["topics"], paths["qrels"])
+    with opened_index(paths["index"], cluster, remove_query=removes) as index:
         yield index, topics, qrels

@@ -165,6 +165,11 @@ cluster_option = click.option(
     metavar="ADDRESS|local:N",
     help="Run on a Dask cluster: address of its scheduler, or N local processes.",
 )
+remove_query_option = click.option(
+    "--remove-query/--keep-query",
+    default=None,
+    help="Leave out the document that has the id of the query.  [default: keep it; remove it with files of BEIR]",
+)
 base_run_option = click.option("--base", metavar="run:FILE", help="Run that the model was warm-started from.")
 parameters_option = click.option(
     "-p",
@@ -371,11 +376,11 @@ def opened_index(path: Path, cluster: str | None = None, **options: Any) -> Iter
 
 @contextmanager
 def opened_for_model(
-    path: Path, run_files: Sequence[str], other_index: bool, cluster: str | None = None
+    path: Path, run_files: Sequence[str], other_index: bool, cluster: str | None = None, **options: Any
 ) -> Iterator[rerank.Index]:
     """Yield an index with the runs of `--run` that have a name, for a model to be applied to."""
     runs = read_named_runs(tuple(item for item in run_files if "=" in item))
-    with opened_index(path, cluster, runs=runs, check_models=not other_index) as index:
+    with opened_index(path, cluster, runs=runs, check_models=not other_index, **options) as index:
         yield index
 
 

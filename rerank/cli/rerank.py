@@ -25,6 +25,7 @@ from rerank.cli.options import (
     read_if,
     read_ranker,
     refuse_beside,
+    remove_query_option,
     runs_option,
 )
 from rerank.errors import log
@@ -65,6 +66,7 @@ from rerank.errors import log
     type=Number(0.0, 1.0),
     help="Leave out queries where the probability of any relevant document is below P.",
 )
+@remove_query_option
 @cluster_option
 def command(
     index: Path,
@@ -80,6 +82,7 @@ def command(
     method: str | None,
     min_score: float | None,
     abstain: float | None,
+    remove_query: bool | None,
     cluster: str | None,
 ) -> None:
     """Retrieve documents of INDEX for TOPICS, reorder the top k with MODEL, and write a run.
@@ -89,13 +92,14 @@ def command(
     With `--texts`, the given texts are reordered; they may be missing from INDEX, which then only supplies the
     statistics of the collection. `--min-score` and `--abstain` need a model of `rerank train INDEX TOPICS QRELS`.
     """
+    from rerank.files.beir import removes_query
     from rerank.files.lists import read_texts
     from rerank.pipeline.diversify import parse_method
     from rerank.pipeline.rerank import rerank_topics
 
     read_if(parse_method, method)
     if texts is not None:
-        refuse_beside("--texts", ("cluster", "method"))
+        refuse_beside("--texts", ("cluster", "method", "remove_query"))
     ranker = read_ranker(model)
     queries = rerank.read_topics(topics)
     base_run = read_base_run(base)
@@ -103,7 +107,8 @@ def command(
     least = rerank.Cutoff.of(min_score, abstain)
     run = read_if(rerank.read_run, file)
     files = files_of_model(model, file, base, base_run)
-    with opened_for_model(index, run_files, other_index, cluster) as opened:
+    removes = removes_query(remove_query, topics)
+    with opened_for_model(index, run_files, other_index, cluster, remove_query=removes) as opened:
         if texts is None and run is not None and file is not None:
             check_queries(run, file, queries, topics)
             check_documents(run, file, opened)

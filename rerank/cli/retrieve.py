@@ -14,6 +14,7 @@ from rerank.cli.options import (
     output_option,
     path_argument,
     path_option,
+    remove_query_option,
 )
 
 
@@ -32,6 +33,7 @@ from rerank.cli.options import (
     text="Also write the run of each source to this folder, as NAME.run; `rerank features --run NAME=FILE` computes "
     "features from them.",
 )
+@remove_query_option
 @cluster_option
 def command(
     index: Path,
@@ -40,6 +42,7 @@ def command(
     k: int,
     candidates: str | None,
     sources: Path | None,
+    remove_query: bool | None,
     cluster: str | None,
 ) -> None:
     """Retrieve the top k documents of INDEX for TOPICS, with BM25 or other sources, and write a TREC run.
@@ -54,11 +57,14 @@ def command(
     `rerank history`; and run:FILE. If several are given, the documents of the first source come first, with their
     scores. Documents found only by the others follow with lower scores, ordered by reciprocal rank fusion.
     """
+    from rerank.files.beir import removes_query
     from rerank.retrieval.base import UnionRun
     from rerank.types.retriever import BM25
 
     queries = rerank.read_topics(topics)
-    with opened_index(index, cluster) as opened, errors_with_files({"candidates": "--candidates"}):
+    removes = removes_query(remove_query, topics)
+    named = errors_with_files({"candidates": "--candidates"})
+    with opened_index(index, cluster, remove_query=removes) as opened, named:
         run = opened.search(queries, k, candidates=candidates or BM25)
     if sources is not None:
         if not isinstance(run, UnionRun):

@@ -30,6 +30,7 @@ from rerank.cli.options import (
     recipe_option,
     refuse_beside,
     registered_names,
+    remove_query_option,
 )
 from rerank.errors import MissingFileError, log
 
@@ -43,7 +44,7 @@ WITHOUT_EFFECT = {  # a form of the verb -> the options that have no effect in i
     "INDEX TOPICS QRELS": FROM_DATA,
     "--teacher": (*FROM_DATA, "tune", "clicks"),
     "--clicks": (*FROM_DATA, "tune"),
-    "DATA": ("candidates", "recipe", "no_estimate", "functions"),
+    "DATA": ("candidates", "recipe", "no_estimate", "functions", "remove_query"),
     "--tune": ONE_PROCESS,
     "--cluster": ONE_PROCESS,
 }
@@ -103,6 +104,7 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
 @path_option("--validate", text="With DATA: data for early stopping.")
 @path_option("--preferences", text="With DATA: pairs to train on instead of labels.")
 @click.option("--memory", metavar="SIZE", help="With DATA: maximum memory, e.g. 4GB.")
+@remove_query_option
 @cluster_option
 def command(
     data: tuple[Path, ...],
@@ -124,6 +126,7 @@ def command(
     `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last
     two also with .gz), or folders of them.
     """
+    from rerank.files.beir import removes_query
     from rerank.index.bound import is_index
     from rerank.metrics.registry import named
     from rerank.runtime.output import check_outputs
@@ -151,7 +154,8 @@ def command(
         return new_ranker(chosen, parameters, metric, start)
 
     if from_index:
-        with opened_index(data[0], cluster) as index:
+        removes = removes_query(options["remove_query"], *data[1:])
+        with opened_index(data[0], cluster, remove_query=removes) as index:
             topics, labels, default, files = _read_labels(index, data, teacher, clicks)
             model = new_model(default)
             files = {**files, "recipe": options["recipe"], "candidates": "--candidates"}

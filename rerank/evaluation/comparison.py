@@ -25,6 +25,7 @@ from rerank.evaluation.significance import (
     corrected,
     paired_differences,
 )
+from rerank.files.beir import removes_query
 from rerank.files.lists import JudgementsLike, RunLike
 from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measures
@@ -192,6 +193,7 @@ def compare(
     *,
     baseline: str | None = None,
     complete: bool = False,
+    remove_query: bool | None = None,
     test: str = DEFAULT_TEST,
     correction: str = DEFAULT_CORRECTION,
 ) -> Comparison:
@@ -209,6 +211,8 @@ def compare(
         Name of one of the runs; None is the first.
     complete : bool
         Whether to average over all judged queries, see `EvalOptions`.
+    remove_query : bool or None
+        Whether to remove the document that has the id of the query, see `evaluate`.
     test : {"t", "wilcoxon", "randomisation"}
         Significance test whose p-values are corrected and reported; all three are computed.
     correction : {"holm", "bonferroni", "bh", "none"}
@@ -230,7 +234,8 @@ def compare(
         raise InvalidInputError(f"runs: expected a mapping of runs by name, got {type(runs).__name__}. Name each run.")
     measures = parse_measures(measures)
     judgements = judgements_of(qrels, measures)
-    results = {name: evaluate(judgements, run, measures, complete=complete) for name, run in runs.items()}
+    options = {"complete": complete, "remove_query": removes_query(remove_query, qrels)}
+    results = {name: evaluate(judgements, run, measures, **options) for name, run in runs.items()}
     return compare_results(results, baseline, test=test, correction=correction)
 
 

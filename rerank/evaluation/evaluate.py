@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, log, shown
+from rerank.files.beir import removes_query
 from rerank.files.lists import JudgementsLike, QrelsLike, RunLike, qrels_of, run_of, subtopic_qrels_of
 from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
@@ -23,6 +24,7 @@ from rerank.types.records import SubtopicQrels
 from rerank.types.tables import Shown, counted, new_frame
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
+ROUNDED_BY = {"nearest": "trec_eval 10", "up": "trec_eval 9"}  # levels of recall, by the parameter `rounding`
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class EvalOptions:
         Remove unjudged documents, and those with a negative label, before ranks are counted (`trec_eval -J`).
     level : int
         Smallest label that is relevant, for measures without their own `rel` (`trec_eval -l`).
+    remove_query : bool
+        Remove the document that has the id of the query before ranks are counted, as BEIR does.
 
     """
 
@@ -47,6 +51,7 @@ class EvalOptions:
     depth: int | None = None
     judged_only: bool = False
     level: int = 1
+    remove_query: bool = False
 
     def __post_init__(self) -> None:
         for name, value in (("depth", self.depth), ("level", self.level)):
@@ -145,6 +150,8 @@ class EvaluationResult(Shown):
         parts = ["as trec_eval", f"mean over {counted(len(self.query_ids), 'query', 'queries')}: {queries}"]
         if options.level > 1:
             parts.append(f"relevant = label of at least {options.level}, unless rel= says else")
+        if options.remove_query:
+            parts.append("the document with the id of the query is struck from the list")
         if options.judged_only:
             parts.append("unjudged documents are struck from the list")
         if options.depth is not None:
@@ -153,6 +160,10 @@ class EvaluationResult(Shown):
             names = [name for name, kind in self.kinds.items() if kind.averaging == averaging and name in self.values]
             if names:
                 parts.append(f"{what}: {', '.join(names)}")
+        for rounding, version in ROUNDED_BY.items():
+            symbols = {kind.symbol: None for kind in self.kinds.values() if getattr(kind, "rounding", "") == rounding}
+            if symbols:
+                parts.append(f"recall as {version} rounds it (rounding='{rounding}'): {', '.join(symbols)}")
         return "; ".join(parts)
 
 
@@ -165,6 +176,7 @@ def evaluate(
     depth: int | None = None,
     judged_only: bool = False,
     level: int = 1,
+    remove_query: bool | None = None,
 ) -> EvaluationResult:
     """Evaluate a run against judgements, as trec_eval does.
 
@@ -179,8 +191,9 @@ def evaluate(
     measures : iterable of str, Measure or measure of ir_measures
         Names as ir_measures or trec_eval write them, or objects (`nDCG @ 10` of ir_measures). A name may mean several
         measures (`P.5,10`, `all_trec`).
-    complete, depth, judged_only, level : as for `EvalOptions`
-        The options of the evaluation.
+    complete, depth, judged_only, level, remove_query : as for `EvalOptions`
+        The options of the evaluation; for `remove_query`, None is True where qrels are the path of a file of BEIR:
+        below a folder with corpus.jsonl and queries.jsonl, or `irds:beir/NAME`.
 
     Returns
     -------
@@ -196,7 +209,7 @@ def evaluate(
     """
     with_empty = isinstance(run, Mapping)
     run = run_of(run)
-    options = EvalOptions(complete, depth, judged_only, level)
+    options = EvalOptions(complete, depth, judged_only, level, removes_query(remove_query, qrels))
     parsed = {measure.name: measure for measure in parse_measures(measures, level)}
     if not parsed:
         raise InvalidInputError("measures: expected at least one, got none. Name e.g. nDCG@10.")
@@ -250,7 +263,6 @@ def ranked_lists(
     with_empty   whether a query of the run without a row is evaluated; a run file cannot contain it
     """
     check_scores(run)
-    ordered, known = _ranked_labels(qrels, run, with_judged or options.judged_only)
     answered = np.array([query_id in qrels for query_id in run], dtype=np.bool_)
     if not with_empty:
         answered &= np.diff(run.query_ptr) > 0
@@ -264,6 +276,8 @@ def ranked_lists(
         log.warning("%s All queries count 0.", fault)
     elif not answered.all() and (apart := zeros_apart(run, qrels)):
         log.warning("run %s: %s", run.name, apart)
+    run = run.without_own() if options.remove_query else run
+    ordered, known = _ranked_labels(qrels, run, with_judged or options.judged_only)
     evaluated, counts = _evaluated_rows(run.query_ptr, answered, ordered, known, options)
     if evaluated is not None:
         ordered = ordered[evaluated]

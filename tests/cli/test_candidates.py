@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -172,3 +173,30 @@ def test_scorer_is_kept_for_this_user(
     assert command("index", str(own_index), "--scorer", "none").code == 0
     with rerank.Index.open(own_index) as index:
         assert index.scorer is None
+
+
+def test_files_of_beir_leave_the_queries_own_documents_out(command: Command, world: Path, tmp_path: Path) -> None:
+    documents = [json.loads(line) for line in (world / "corpus.jsonl").read_text().splitlines()][:12]
+    shutil.copy(world / "corpus.jsonl", tmp_path)
+    queries = [json.dumps({"_id": each["id"], "text": each["title"]}) for each in documents]
+    (tmp_path / "queries.jsonl").write_text("\n".join(queries))
+    (tmp_path / "qrels").mkdir()
+    pairs = zip(documents, documents[1:] + documents[:1], strict=True)
+    judged = [f"{one['id']}\t{other['id']}\t1\n" for one, other in pairs]
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n" + "".join(judged))
+    topics, qrels, run, model = (
+        f"{tmp_path}/{name}" for name in ("queries.jsonl", "qrels/test.tsv", "a.run", "m.json")
+    )
+    kept = command("retrieve", "index", topics, "-o", f"{run}.kept", "--keep-query")
+    assert "12 of 12 queries have the id of a document that they find" in kept.err
+    assert command("retrieve", "index", topics, "-o", run).code == 0
+    (before, after) = (rerank.read_run(path) for path in (f"{run}.kept", run))
+    assert len(before.own_rows()) == 12
+    assert (after.n_rows, len(after.own_rows())) == (before.n_rows - 12, 0)
+    figures = [command("evaluate", qrels, path, "-m", "RR", "--format", "json").out for path in (run, f"{run}.kept")]
+    assert len({json.dumps(next(iter(json.loads(figure)["runs"].values()))["mean"]) for figure in figures}) == 1
+    counted = command("evaluate", qrels, f"{run}.kept", "--keep-query")
+    assert "12 of 12 queries have the id of a document that they find; these count (--remove-query" in counted.err
+    assert command("train", "index", topics, qrels, "-o", model, "--no-estimate", *SMALL).code == 0
+    assert command("rerank", "index", model, topics, "--run", f"{run}.kept", "-o", f"{run}.better").code == 0
+    assert not len(rerank.read_run(f"{run}.better").own_rows())

@@ -64,7 +64,7 @@ def test_policy_says_which_queries_count() -> None:
 
 
 def test_policy_says_which_rules_are_in_force() -> None:
-    names = ["AP", "GMAP", "NumQ"]
+    names = ["AP", "GMAP", "NumQ", "iprec_at_recall_0.10", "11pt_avg", "AvgIPrec(rounding='up')"]
     result = evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, names, depth=5, judged_only=True, level=2)
     assert result.policy.split("; ")[2:] == [
         "relevant = label of at least 2, unless rel= says else",
@@ -72,6 +72,8 @@ def test_policy_says_which_rules_are_in_force() -> None:
         "first 5 documents of a query",
         "geometric mean, at least 0.00001 each: GMAP(rel=2)",
         "sum: NumQ",
+        "recall as trec_eval 10 rounds it (rounding='nearest'): IPrec, AvgIPrec",
+        "recall as trec_eval 9 rounds it (rounding='up'): AvgIPrec",
     ]
 
 
@@ -82,6 +84,23 @@ def test_depth_cuts_each_query_before_unjudged_documents_are_struck() -> None:
     assert evaluate(qrels, run, ["RR"], judged_only=True)["RR"] == 1.0
     both = evaluate(qrels, run, ["NumRet", "R@5"], depth=3, judged_only=True)
     assert (both["NumRet"], both["R@5"]) == (1, 0.5)
+
+
+def test_document_with_the_id_of_the_query_is_left_out_as_by_beir(tmp_path) -> None:
+    qrels = {"q": {"q": 1, "a": 1}, "p": {"a": 1}}
+    run = {"q": {"q": 3.0, "x": 2.0, "a": 1.0}, "p": {"p": 1.0}}
+    kept, left = (evaluate(qrels, run, ["RR", "NumRet"], depth=2, remove_query=remove) for remove in (False, True))
+    assert (kept["RR"], left["RR"]) == (0.5, 0.25)  # the mean of 1 / 2 and of 0 for a list without documents
+    assert left.per_query["NumRet"] == {"q": 2.0, "p": 0.0}  # ranks are counted without it
+    assert "the document with the id of the query is struck from the list" in left.policy.split("; ")
+    for name in ("corpus.jsonl", "queries.jsonl", "qrels/test.tsv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    write_qrels(qrels, tmp_path / "qrels" / "test.tsv")
+    assert evaluate(tmp_path / "qrels" / "test.tsv", run, ["RR"])["RR"] == 0.25
+    assert evaluate(tmp_path / "qrels" / "test.tsv", run, ["RR"], remove_query=False)["RR"] == 0.5
+    runs = {name: {"q": run["q"], "p": {"p": 2.0, "a": 1.0}} for name in ("one", "other")}
+    assert compare(tmp_path / "qrels" / "test.tsv", runs, ["RR"]).results["other"]["RR"] == 0.75
 
 
 def test_complete_evaluates_a_missing_query_as_an_empty_list() -> None:

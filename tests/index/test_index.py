@@ -10,7 +10,7 @@ import pytest
 import rerank
 from rerank.index import index as module
 from rerank.lucene.folder import RESOURCES
-from tests.tiny import tiny
+from tests.tiny import Tiny, tiny
 
 
 def learned(index: rerank.Index) -> bool:
@@ -79,3 +79,25 @@ def test_an_index_that_a_call_opens_is_closed_at_its_end(index: rerank.Index) ->
     with module.opened(index) as same:
         assert same is index
     assert not index._opened.is_closed.is_set()
+
+
+@pytest.mark.parametrize("candidates", ["bm25", "bm25:20,rm3:20"])
+def test_documents_of_the_queries_own_ids_are_candidates_unless_left_out(
+    index: rerank.Index, collection: Tiny, candidates: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As topics that are documents of the collection find themselves."""
+    caplog.set_level("INFO", "rerank")
+    topics = {document["id"]: document["title"] for document in collection.documents[:5]}
+    index = index.using()
+    index.warned_of = set()
+    kept, left = (each.search(topics, 20, candidates=candidates) for each in (index, index.using(remove_query=True)))
+    assert len(kept.own_rows()) == 5
+    assert "5 of 5 queries have the id of a document that they find; these are candidates" in caplog.text
+    for found, without in zip(
+        [kept, *getattr(kept, "sources", {}).values()], [left, *getattr(left, "sources", {}).values()], strict=True
+    ):
+        for query_id, documents in found.items():
+            assert list(without[query_id]) == [doc_id for doc_id in documents if doc_id != query_id]
+    reranked = rerank.rerank(index.using(remove_query=True), "unsupervised", topics, kept)
+    assert not len(reranked.own_rows())
+    assert reranked.n_rows == left.n_rows
