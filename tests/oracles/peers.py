@@ -26,15 +26,15 @@ def random_case(random: np.random.Generator) -> Case:
     """Qrels, run, level of relevance, judged only.
 
     Ties, repeated and negative scores, scores that only float64 tells apart, unjudged documents, graded and negative
-    labels, queries without a relevant document, without a run, and without judgements.
+    labels beside a 0, queries without a relevant document, without a run, and without judgements. Peers cannot bear all
+    that trec_eval's formats allow; what they cannot is left out.
     """
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
     highest, spread = int(random.integers(1, 5)), float(random.choice([0.3, 3.0, 1e9]))
     for number in range(random.integers(1, 6)):
         docs = [f"d{doc}" for doc in random.permutation(30)]
-        labels = random.integers(-1, highest + 1, random.integers(1, 20)) * (random.random() < 0.9)
-        labels[0] = max(labels[0], 0)  # pytrec_eval never ends where all labels of a query are negative
+        labels = np.append(0, random.integers(-1, highest + 1, random.integers(0, 20))) * (random.random() < 0.9)
         qrels[f"q{number}"] = dict(zip(docs, labels.tolist(), strict=False))
         if random.random() < 0.9:
             retrieved = random.permutation(docs)[: random.integers(1, 26)].tolist()
