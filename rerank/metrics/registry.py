@@ -267,6 +267,11 @@ def _parameters(name: str, text: str | None) -> Parameters:
 def _make(symbol: str, values: Parameters) -> Measure:
     known = [field.name for field in fields(_MEASURES[symbol])]
     for parameter in values:
+        if parameter == "judged_only":  # of ir_measures
+            raise InvalidInputError(
+                f"measure {symbol}: expected judged_only of the whole evaluation, got it of one measure. Evaluate with "
+                "-J (evaluate(..., judged_only=True))."
+            )
         if parameter not in known:
             raise unknown_name("parameter", parameter, [field for field in known if field != "cutoff"])
     return _MEASURES[symbol](**values)

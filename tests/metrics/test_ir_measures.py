@@ -17,7 +17,7 @@ from tests.rankers.conftest import ranking_data
 
 OBJECTS = (nDCG @ 10, AP, AP(rel=2), P(rel=2) @ 5, RR @ 3, R @ 10, ERR @ 20, nDCG(dcg="exp-log2") @ 5)
 OBJECTS += (RBP(p=0.5, rel=1) @ 5, SetF(beta=2.0), nDCG(gains={0: 0, 1: 1, 2: 5}) @ 10)
-UNKNOWN = (AP(judged_only=True), ir_measures.Compat(p=0.9), ir_measures.NRBP)
+UNKNOWN = (ir_measures.Compat(p=0.9), ir_measures.NRBP)
 QRELS = {"a": {"x": 2, "y": 0, "z": 1}, "b": {"x": 1, "w": 2}}
 RUN = {"a": {"x": 1.0, "y": 3.0, "z": 2.0}, "b": {"w": 1.0, "x": 2.0, "v": 0.5}}
 
@@ -60,6 +60,12 @@ def test_ranker_learns_for_an_object(tmp_path: Any) -> None:
     assert models[0].score(data) == models[1].score(data)
     both = rerank.Ensemble(members="2*lambdamart(n_estimators=2, num_leaves=3)", n_folds=2, metric=AP).fit(data)
     assert [member["parameters"]["metric"] for member in both.to_dict()["learned"]["members"]] == ["AP", "AP"]
+
+
+def test_judged_only_is_refused_with_the_option_of_the_evaluation() -> None:
+    remedy = r"Evaluate with -J \(evaluate\(\.\.\., judged_only=True\)\)\."
+    with pytest.raises(InvalidInputError, match=f"measure AP: expected judged_only of the whole evaluation.*{remedy}"):
+        rerank.evaluate(QRELS, RUN, [AP(judged_only=True)])
 
 
 @pytest.mark.parametrize("measure", UNKNOWN, ids=str)
