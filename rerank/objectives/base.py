@@ -10,7 +10,8 @@ import numpy as np
 from rerank.runtime.registry import Registry
 from rerank.types.ids import Floats, Ints, query_order
 
-LOWEST_EXPONENT = -300.0  # a score further below the best of its query counts as this far: exp(-745) is 0
+# A score further below the best of its query counts as this far below: exp(-745) is 0. Two such scores are tied.
+LOWEST_EXPONENT = -300.0
 
 
 class Objective(ABC):

@@ -19,7 +19,10 @@ Pairs: all those whose labels differ, or listed ones. For documents i above j in
                  exp(-s_i) times the running sum of exp(s_j) of all lower labels is the share of i as the better one.
 
 Documents of equal label make no pair; a pair at the margin is right. Costs of pairs are summed, not averaged: a query
-with more pairs weighs more. Scores further apart than exponentials of float64 reach count as that far apart.
+with more pairs weighs more. For ranknet and Plackett-Luce, a score more than 300 / sigma below the best of its query
+counts as this far below: two such documents are tied, and a pair of them has the derivatives of equal scores, whatever
+lies between them. Weights as large as that need data which they separate and hardly a penalty (PlackettLuce(C=1e6));
+they are then not the minimum. Other margins count as 600 at most.
 
 Listed pairs may contradict each other, occur several times, and have a measured probability Pbar that the first is
 better. With P = 1 / (1 + exp(-sigma m)), RankNet's cost is (1 - Pbar) sigma m + log(1 + exp(-sigma m)), its gradient

@@ -10,7 +10,8 @@ discount is 0, so this is exactly the measure cut at the truncation level, not a
 the cutoff must get a gradient). `normalize` divides every pair by 0.01 + sigma |s_i - s_j| and scales a query's sum L
 of |lambda_ij| / sigma, both documents of a pair counted, to log2(1 + L), as LightGBM's `lambdarank_norm`: it keeps long
 queries from outweighing short ones. Burges has neither (`normalize=False`). Equal scores rank in the order of the rows.
-A score more than 300 / sigma below the best of its query counts as this far below.
+A score more than 300 / sigma below the best of its query counts as this far below: two such documents have the rho of a
+tie.
 
 A measure that is not separable has its swap deltas in blocks, a batch of queries at a time: |dM_ij| is read from a
 block, the document with the larger label is the better one. The one difference: a measure without a cutoff is not cut

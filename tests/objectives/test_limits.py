@@ -116,3 +116,9 @@ def test_a_constant_added_to_a_query_changes_nothing(name: str) -> None:
             _, other_grad, other_hess = _found(_objective(name), scores + shift)
             np.testing.assert_allclose(other_grad, grad, rtol=1e-9, atol=1e-12)
             np.testing.assert_allclose(other_hess, hess, rtol=1e-9, atol=1e-12)
+
+
+def test_documents_far_below_the_best_are_tied() -> None:
+    """Pairs with the best document are as they are; that of two documents beyond 300 is one of equal scores."""
+    _, grad, _ = _found(_objective("ranknet", np.array([0.0, 2.0, 1.0])), np.array([0.0, -1000.0, -400.0]))
+    np.testing.assert_allclose(grad, [2.0, -1.5, -0.5])
