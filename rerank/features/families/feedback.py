@@ -340,7 +340,7 @@ class FeedbackFeatures(FieldFamily):
                 meaning=f"Similarity to the first {k} documents (the document and its copies left out); 0 where "
                 "there is no other.",
                 formula=f"mean over the other feedback documents, k = {k}, of the cosine of u and u",
-                source=_ROCCHIO_SOURCE if k > 1 else "nearest-neighbour form of Rocchio 1971",
+                source="Rocchio 1971" if k > 1 else "nearest-neighbour form of Rocchio 1971",
                 unit="cosine",
                 high=1.0 + 1e-6,
                 missing=(*_MISSING, Missing.EMPTY_FIELD),
