@@ -19,8 +19,9 @@ from rerank.cli.options import folder_option
 def command(output: Path, library: Path | None) -> None:
     """Index the docstrings of your Python installation, and compare BM25, LambdaMART and LambdaSMART on them.
 
-    Each document is a docstring. Its first paragraph is not part of the document, but a topic. The collection is also
-    written to files, with its topics split into two parts, and commands to try on it are printed.
+    LambdaSMART starts from BM25's scores, with a learned weight. Each document is a docstring. Its first paragraph is
+    not part of the document, but a topic. The collection is also written to files, with its topics split into two
+    parts, and commands to try on it are printed.
     """
     from rerank.experiments.demo import run_demo
 

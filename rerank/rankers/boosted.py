@@ -1,6 +1,6 @@
 """What the rankers of boosted trees share: trees one after the other on the gradients of an objective.
 
-LambdaMART: boosted trees on LambdaRank's gradients; LambdaSMART where it starts from a base ranker.
+LambdaMART: boosted trees on LambdaRank's gradients; with start='base', LambdaSMART of its base ranker.
 
 Boosted trees on costs that labels define: MART, LogistRank (Yin et al. 2016), GBRank (Zheng et al. 2007).
 
@@ -529,7 +529,7 @@ STEPS = ("fixed", "line-search")
 @register("lambdamart")
 @dataclass(eq=False, repr=False)
 class LambdaMART(BoostedTrees):
-    """Boosted regression trees with LambdaRank's gradients; LambdaSMART if they start from a base ranker.
+    """Boosted regression trees with LambdaRank's gradients; with a base and start='base', the papers' LambdaSMART.
 
     Preference pairs have no labels, from which the change of a measure could be computed. The trees are then trained
     with RankNet's gradients (section 2), where each pair has the weight of its query; truncation_level and normalize

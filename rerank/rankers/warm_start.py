@@ -1,4 +1,4 @@
-"""The base ranker of a warm start, F_0 of LambdaSMART: stored in the model and applied at predict.
+"""The base ranker of a warm start, with start='base' F_0 of LambdaSMART: stored in the model and applied at predict.
 
 Burges 2010, section 7: F_0(x) = BaseModel(x) where there is a base model, else 0.
 
