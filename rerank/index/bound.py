@@ -330,12 +330,12 @@ class BoundIndex(InOrder):
         """Whether the document that has the id of the query is left out of candidates."""
         return self._bound.remove_query
 
-    def candidates_of(self, run: Run) -> Run:
+    def candidates_of(self, run: RunLike) -> Run:
         """Return a run of candidates, where `remove_query` says so without the documents of the queries' own ids.
 
         Parameters
         ----------
-        run : Run
+        run : Run, mapping, DataFrame or path
             The candidates.
 
         Returns
@@ -344,6 +344,7 @@ class BoundIndex(InOrder):
             Those that are ranked; one line is logged where documents that remain have the ids of their queries.
 
         """
+        run = run_of(run)
         if self.remove_query:
             return run.without_own()
         n_own = len(run.own_rows())

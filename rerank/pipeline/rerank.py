@@ -135,7 +135,7 @@ def find_candidates(
     """
     index = index_for(index, model)  # before anything is retrieved
     if run is not None:
-        found = index.candidates_of(run_of(run))
+        found = index.candidates_of(run)
     else:
         sources = model_candidates(model).at_depth(k)
         missing = next(

@@ -105,7 +105,8 @@ def test_features_in_a_file_are_those_in_memory_whatever_is_given_beside_the_run
     given: dict[str, Any] = {"runs": {"other": run}, "vectors": vectors, "history": history, "encoder": _lengths}
     parameters = set(signature(rerank.Index.features).parameters)
     assert parameters == set(signature(rerank.Index.write_features).parameters) - {"path"}
-    assert set(given) == set(signature(rerank.Index.using).parameters) - {"self", "threads", "check_models", "scorer"}
+    others = {"self", "threads", "check_models", "scorer", "remove_query"}
+    assert set(given) == set(signature(rerank.Index.using).parameters) - others
     bound = index.using(**given)
     expected = bound.features(run, collection.topics, collection.qrels)
     bound.write_features(tmp_path / "data.npz", run, collection.topics, collection.qrels)
