@@ -166,7 +166,7 @@ def strongest_features(model: Ranker, data: RankingData, rows: Ints) -> list[lis
     contributions[:, -1] = data.base_scores[rows] if starts else 0.0  # type: ignore[index]
     names = [*map(str, model.feature_names_), START]
     columns = {name: number for number, name in enumerate(data.feature_names)}
-    values = np.column_stack([data.X[np.ix_(rows, [columns[n] for n in names[:-1]])], contributions[:, -1]])
+    values = np.column_stack([data.X[rows][:, [columns[name] for name in names[:-1]]], contributions[:, -1]])
     strongest = np.argsort(-np.abs(contributions), axis=1, kind="stable")[:, :STRONGEST]
     return [
         [
