@@ -128,6 +128,7 @@ class Header:
         if beginning == b"features":
             self.line = line
             self.feature_names = tuple(map(text, content.split()))
+            check_ids("", (), self.feature_names)
         elif beginning == b"rerank":
             self.line = line
             self.about = ABOUT.read(json_object(text(content)), {})

@@ -363,6 +363,8 @@ def _objects_of_text(path: Path, line: int, content: str) -> Iterator[tuple[int,
     at = _after_blanks(content, 0)
     in_array = content[at] == "["
     at = _after_blanks(content, at + in_array)
+    if content[at : at + 1] == "]":
+        raise FileFormatError(path, line, "expected JSON objects, got an empty array. Remove it, or name another.")
     counted = 0
     while content[at : at + 1] not in ("]" if in_array else "", ""):
         line = line + content.count("\n", counted, at)

@@ -103,6 +103,7 @@ def test_documents_are_streamed(tmp_path: Path) -> None:
 BAD = {
     '{"id": "1", "t": "a"}\n{"id": "2", "t": \n': r":2: expected a JSON object, got a text that breaks off at",
     '{"id": "1", "t": NaN}': r":1: expected a JSON object, got NaN, which is no number of JSON. Correct it",
+    " []": r":1: expected JSON objects, got an empty array. Remove it",
     '["a"]': r":1: expected a JSON object, got '\"a\"'. Write one object a line",
     '{"title": "a"}': r":1: expected an id as id, _id, docid, doc_id, docno, got 'title'. Add the key `id`",
     "{}": r":1: expected an id as id, _id, docid, doc_id, docno, got no key",

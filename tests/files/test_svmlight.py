@@ -178,6 +178,7 @@ BAD = {
     "1 qid:1 # docid = a base = x\n": r":1: expected a finite number as base, got 'x'. Correct the base",
     "1 qid:1 # docid = a base = 1\n1 qid:1\n": r":2: expected `base = S` in the comment of every row or of none",
     b"1 qid:1 # docid = caf\xe9\n": r":1: expected UTF-8 text, got byte 0xe9",
+    f"# features: {'a' * 513}\n1 qid:1 1:1\n": r":1: expected ids of 1 to 512 characters .* Rename it",
     "# features: a\n1 qid:1 2:1\n": r":1: expected names for 2 features, got 1. Name them all",
     "# rerank: {\n1 qid:1 2:1\n": r":1: expected a JSON object, got a text that breaks off",
     '# x\n# rerank: {"version": 2}\n1 qid:1\n': r":2: version: expected 1 to 1, got 2",
