@@ -478,15 +478,16 @@ class Ensemble(Combination):
     is trained on these scores. Then the members are trained again on all queries. Members are trained without the base;
     its scores are added in the second stage, with the weight that is best on held-out queries (warm_start.py).
 
-        linear   base + sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
+        linear   base + sum_m w_m f_m, w by steps on LambdaRank's gradients with the documents' own curvature
         boosted  base + LambdaMART(f_1, f_2, ...)
 
     Each step of the linear stage is w - learning_rate (H + ridge)^-1 g with g = F'lambda and H = F'diag(h)F, h the
-    curvature of each document (Burges 2010, sections 4 and 7), F the members' scores less their means in each query. So
-    a step does not depend on constants added to members' scores nor on their scale; the ridge is a share of H's own
-    diagonal. A weight of a member with monotone constraints is set to 0 where a step makes it negative: the sum would
-    go against the constraints. The first weights are equal, of members' scores divided by their standard deviations. Of
-    all weights, none at all (the base itself) and the equal ones included, the best by the measure are kept: on the
+    curvature of each document (Burges 2010, sections 4 and 7), F the members' scores less their means in each query.
+    Newton's matrix has the cross terms of the pairs, too: steps are .2 to 1.3 times as long as Newton's. A step does
+    not depend on constants added to members' scores nor on their scale; the ridge is a share of H's own diagonal. A
+    weight of a member with monotone constraints is set to 0 where a step makes it negative: the sum would go against
+    the constraints. The first weights are equal, of members' scores divided by their standard deviations. Of all
+    weights, none at all (the base itself) and the equal ones included, the best by the measure are kept: on the
     validation queries where there are some, else on the held-out scores themselves.
 
     The winning system of the Yahoo! challenge had the members "8*lambdamart(subsample=0.5), 2*lambdarank,

@@ -37,7 +37,7 @@ from rerank.trees.bins import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH, WORKIN
 from rerank.trees.content import mixed, row_digests
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 from rerank.types.ids import row_codes
-from rerank.types.ranking_data import Preferences, folds_of_groups, numbered_groups
+from rerank.types.ranking_data import Preferences, folds_of_groups, groups_of_queries, numbered_groups
 
 SMALLEST_BASE = 1e-30
 LARGEST_BASE = 1e30
@@ -173,7 +173,7 @@ class TrainingSet:
             pairs and pairs.in_order(order),
             names=data.feature_names,
             row_weights=np.empty(0) if data.row_weights is None else data.row_weights[order],
-            groups=np.empty(0, np.int64) if data.query_groups is None else data.query_groups[queries],
+            groups=groups_of_queries(data)[queries],
         )
 
     @property

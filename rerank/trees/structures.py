@@ -433,7 +433,8 @@ def check_codes(
         if wrong.any():
             row, column = (int(places[0]) for places in np.nonzero(wrong))
             raise InvalidInputError(
-                f"{what}: expected whole numbers from 0 to {MOST_CATEGORIES - 1} or NaN as categories, got "
+                f"{what}: expected whole numbers from 0{'' if most == np.inf else f' to {most - 1:.0f}'} or NaN as "
+                f"categories, got "
                 f"{codes[row, column]:.9g} at row {first + row} of feature {shown(names[features[column]])}. Number "
                 "categories from 0, and put NaN where one is missing."
             )
