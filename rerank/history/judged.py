@@ -44,7 +44,7 @@ from rerank.features.match import Candidates, inverse_document_frequency, term_i
 from rerank.features.recipe import Feature, Missing, Recipe, RunFamily, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
-from rerank.runtime.numerics import array_log, log
+from rerank.runtime.numerics import array_log, log, random_bits
 from rerank.runtime.threads import in_threads, kernel_threads, row_parts
 from rerank.types.forward import ForwardIndex, counted_terms
 from rerank.types.ids import Floats, Ids, Ints, by_number, id_array, joined_rows, pointers, query_rows
@@ -96,7 +96,7 @@ class Judged:
         query = np.repeat(np.arange(len(terms)), [len(of_query) for of_query in doc_ids])
         docs = forward.doc_numbers(id_array([doc_id for of_query in doc_ids for doc_id in of_query]))
         flat_labels = np.array([label for of_query in labels for label in of_query], dtype=np.float32)
-        _, copies = np.unique(forward.digests(docs), return_inverse=True)
+        _, copies = np.unique(digests_of(forward, docs), return_inverse=True)
         lowest = np.full(len(docs), forward.n_docs)
         np.minimum.at(lowest, copies, docs)
         docs = lowest[copies]
@@ -204,7 +204,7 @@ class IndexHistory:
     def _judged_copies(self) -> tuple[NDArray[np.uint64], Ints]:
         """The digests of the judged documents, ascending, and their numbers."""
         docs = np.unique(self.judged.docs).astype(np.int64)
-        digests, first = np.unique(self.forward.digests(docs), return_index=True)
+        digests, first = np.unique(digests_of(self.forward, docs), return_index=True)
         return digests, docs[first]
 
     def query(self, candidates: Candidates, query: int) -> HistoryQuery:
@@ -224,9 +224,11 @@ class IndexHistory:
         docs = candidates.docs[rows]
         if self.of_texts is not None:
             docs = np.where(self.of_texts, self.forward.doc_numbers(np.asarray(candidates.doc_ids[rows])), -1)
+        of_rows = digests_of(self.forward, docs)
         digests, judged = self._judged_copies
-        place = np.minimum(np.searchsorted(digests, of_rows := self.forward.digests(docs)), max(len(digests) - 1, 0))
-        docs = np.where(digests[place] == of_rows, judged[place], docs) if len(digests) else docs
+        if len(digests):
+            place = np.minimum(np.searchsorted(digests, of_rows), len(digests) - 1)
+            docs = np.where(digests[place] == of_rows, judged[place], docs)
         return HistoryQuery(
             words=numbers[known],
             freqs=freqs[known],
@@ -234,6 +236,26 @@ class IndexHistory:
             docs=docs,
             hidden=np.flatnonzero(np.isin(self.judged.folds, folds)),
         )
+
+
+def digests_of(forward: ForwardIndex, docs: Ints) -> NDArray[np.uint64]:
+    """Return the digests of the terms of documents and of how often they have them, (k,) uint64; 0 for -1."""
+    contents = forward.fields[CONTENTS]
+    out = np.zeros(len(docs), np.uint64)
+    doc_ptr, terms, freqs = map(read_only_view, (contents.doc_ptr, contents.terms, contents.freqs))
+    _fill_digests(doc_ptr, terms, freqs, np.asarray(docs, np.int64), out)
+    return out
+
+
+@kernel()
+def _fill_digests(doc_ptr, terms, freqs, docs, out):  # type: ignore[no-untyped-def]
+    """Fill out (k,) uint64 with the digests of documents (k,) int64."""
+    for i in range(docs.shape[0]):
+        if docs[i] >= 0:
+            total = np.uint64(1)
+            for posting in range(doc_ptr[docs[i]], doc_ptr[docs[i] + 1]):
+                total += random_bits(np.uint64(terms[posting]), np.uint64(freqs[posting]))
+            out[i] = total
 
 
 @dataclass(frozen=True, eq=False)

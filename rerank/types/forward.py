@@ -13,11 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.kernels import kernel
-from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.numerics import random_bits
 from rerank.types.ids import Floats, Ids, Ints, find_in_slots, hash_slots, pointers, row_codes
-from rerank.types.retriever import CONTENTS
 
 _BLOCK = 1 << 18  # ids hashed at a time
 
@@ -103,28 +99,6 @@ class ForwardIndex:
         """Return the number of each document id, -1 for an id that is not in the index."""
         codes = row_codes(np.zeros(len(doc_ids), np.int64), doc_ids)
         return find_in_slots(self.doc_slots, codes, lambda numbers, rows: self.doc_ids[numbers] == doc_ids[rows])
-
-    def digests(self, docs: Ints) -> NDArray[np.uint64]:
-        """Return the digest of the terms of documents and of how often they have them, (k,) uint64.
-
-        docs  (k,) numbers; the digest of -1 is 0
-        """
-        contents = self.fields[CONTENTS]
-        out = np.zeros(len(docs), np.uint64)
-        arrays = map(read_only_view, (contents.doc_ptr, contents.terms, contents.freqs))
-        _fill_digests(*arrays, np.asarray(docs, np.int64), out)
-        return out
-
-
-@kernel()
-def _fill_digests(doc_ptr, terms, freqs, docs, out):  # type: ignore[no-untyped-def]
-    """Fill out (k,) uint64 with the digests of documents (k,) int64."""
-    for i in range(docs.shape[0]):
-        if docs[i] >= 0:
-            total = np.uint64(1)
-            for posting in range(doc_ptr[docs[i]], doc_ptr[docs[i] + 1]):
-                total += random_bits(np.uint64(terms[posting]), np.uint64(freqs[posting]))
-            out[i] = total
 
 
 def document_slots(doc_ids: Ids) -> NDArray[np.int32]:

@@ -10,7 +10,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.experiments.experiment import run_experiment
+from rerank.experiments.experiment import run_experiment, trial_folds
 from rerank.experiments.learning_curve import (
     LearningCurve,
     learning_curve,
@@ -18,7 +18,7 @@ from rerank.experiments.learning_curve import (
     training_sizes,
 )
 from rerank.experiments.study import Study
-from rerank.training.folds import assign_folds
+from rerank.training.folds import assign_folds, groups_of_topics, logged_groups
 from tests.evaluation.test_page import read
 from tests.tiny import Tiny, more_queries
 
@@ -52,7 +52,9 @@ def test_points_are_those_of_train_on_the_drawn_queries(
 ) -> None:
     """The oracle is trained on the drawn queries alone, and never sees those that it is measured on."""
     topics, qrels = more_queries(collection)
-    folds = _folds(qrels)
+    judgements = rerank.Qrels.of(qrels)
+    groups = logged_groups(judgements, groups_of_topics(index, rerank.Topics(topics)))
+    (folds,) = trial_folds(judgements, STUDY, groups)
     for point in curve.systems["lambdamart"]:
         for fold in (0, 2):
             drawn = nested_order(folds, fold, 0)[: point.queries]

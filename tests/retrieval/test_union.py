@@ -102,8 +102,11 @@ def test_union_keeps_the_first_source_and_adds_the_others_by_reciprocal_rank(
     for query_id in QUERIES:
         ranked = {name: list(run[query_id]) if query_id in run else [] for name, run in runs.items()}
         ranked["b"] = ranked["b"][:3]
+        scores = {  # as trec_eval compares them
+            name: {doc: np.float32(runs[name][query_id][doc]) for doc in docs} for name, docs in ranked.items()
+        }
         better = {
-            name: {doc: sum(runs[name][query_id][other] > runs[name][query_id][doc] for other in docs) for doc in docs}
+            name: {doc: sum(scores[name][other] > scores[name][doc] for other in docs) for doc in docs}
             for name, docs in ranked.items()
         }
         fused = {doc: sum(1 / (61 + better[name][doc]) for name in ("b", "c") if doc in better[name]) for doc in DOCS}
