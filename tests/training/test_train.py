@@ -274,3 +274,14 @@ def test_training_data_and_studies_know_near_duplicate_queries(index: rerank.Ind
     of_data = [groups_by_id(inputs.data(run, 10)) for inputs in (judged, logged)]  # clicks and teachers have no qrels
     for groups in (*of_data, logged_groups(topics, groups_of_topics(index, topics))):
         assert groups["twin"] == groups[first] != groups[second]
+
+
+def test_estimate_says_its_standard_deviation_over_random_states(index: rerank.Index, collection: Tiny) -> None:
+    drawn = train(index, collection.topics, collection.qrels, rerank.LambdaMART(n_estimators=5, min_child_samples=5))
+    assert drawn.estimate is not None
+    assert drawn.estimate.noise is not None
+    assert 0.0 <= drawn.estimate.noise < 0.2
+    assert f"standard deviation over random states {drawn.estimate.noise:.4f}" in str(drawn.estimate)
+    fixed = train(index, collection.topics, collection.qrels, rerank.PlackettLuce())
+    assert fixed.estimate is not None
+    assert fixed.estimate.noise is None
