@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from rerank.rankers.ranker import ranker_class
 
 SMALL = {"min_child_samples": 2, "n_estimators": 8, "num_leaves": 5}
 RANKERS: Mapping[str, Mapping[str, Any]] = {
@@ -103,8 +102,10 @@ def example(random: np.random.Generator) -> Arrays:
     return Arrays(X, y, qid, np.repeat(random.choice([0.5, 1.0, 3.0], len(sizes)), sizes))
 
 
-def scores(name: str, data: Arrays, law: str) -> np.ndarray:
+def scores(name: str, law: str, data: Arrays) -> np.ndarray:
     """Return the scores that a ranker gives the rows that it was trained on."""
+    from rerank.rankers.ranker import ranker_class  # here: other libraries are compared where rerank is not installed
+
     parameters = {**RANKERS[name], **data.parameters}
     if law == "categories renumbered":
         parameters["categorical_feature"] = [0]
@@ -112,16 +113,16 @@ def scores(name: str, data: Arrays, law: str) -> np.ndarray:
     return model.fit(data.X, data.y, qid=data.qid, sample_weight=data.weights).predict(data.X)
 
 
-def largest_difference(name: str, law: str, examples: int) -> float:
+def largest_difference(law: str, examples: int, scores_of: Callable[[Arrays], np.ndarray]) -> float:
     """Return the largest difference that a change makes to the scores of the training rows."""
     largest = 0.0
     for seed in range(examples):
         data = example(np.random.default_rng(seed))
         changed = LAWS[law](data, np.random.default_rng(seed))
-        before = scores(name, data, law)
+        before = scores_of(data)
         if law == "rows":
             before = before[np.random.default_rng(seed).permutation(len(before))]
-        largest = max(largest, float(np.abs(before - scores(name, changed, law)).max()))
+        largest = max(largest, float(np.abs(before - scores_of(changed)).max()))
     return largest
 
 
@@ -136,7 +137,9 @@ def main() -> None:
     print("|---" * (len(arguments.rankers) + 1) + "|")
     for law in arguments.laws:
         cells = (
-            f"{largest_difference(name, law, arguments.examples):.2g}" if holds_for(name, law) else "-"
+            f"{largest_difference(law, arguments.examples, partial(scores, name, law)):.2g}"
+            if holds_for(name, law)
+            else "-"
             for name in arguments.rankers
         )
         print(f"| {law} | " + " | ".join(cells) + " |", flush=True)
