@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 from zipfile import BadZipFile
 
 import numpy as np
@@ -64,6 +64,8 @@ PASSAGES = "passages"
 _MOST_CHARACTERS = 1000  # of the name of an encoder
 MOST_POSTINGS = 1 << 23  # up to which the nearest documents of each document are found without being asked for
 FEWEST_WORDS = 20  # of queries whose language is judged
+
+Resource = TypeVar("Resource")
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,6 +171,7 @@ class BoundIndex(InOrder):
         self.language = language
         self._opened = _Opened(self.path, self.language, commit)
         self._bound = Resources(vectors, history, encoder, named_runs(runs), _scorer(scorer), remove_query)
+        self._read: dict[str, list[Any]] = {name: [] for name in ("vectors", "history", ENCODER, SCORER)}
         self.warned_of: set[str] = set()  # what is logged once
 
     def using(
@@ -207,8 +210,7 @@ class BoundIndex(InOrder):
             "remove_query": remove_query,
         }
         changes: dict[str, Any] = {name: resource for name, resource in resources.items() if resource is not None}
-        for name in changes:
-            other.__dict__.pop(name, None)
+        other._read = {name: [] if name in changes else kept for name, kept in self._read.items()}
         other._bound = replace(self._bound, **changes)
         other.threads = self.threads if threads is None else threads
         other.check_models = self.check_models if check_models is None else check_models
@@ -250,26 +252,43 @@ class BoundIndex(InOrder):
         sizes = _kept(self.resources / PASSAGES, what, re.compile("[0-9]+/[0-9]+").fullmatch)
         return None if sizes is None else Passages.parse(sizes)
 
-    def _resource(self, name: str, stored: str) -> Any:
-        """Return what is bound under a name, the file of the index's folder where nothing is, or None."""
-        bound = getattr(self._bound, name)
-        if bound is None and (self.resources / stored).is_file():
-            return self.resources / stored
-        return None if isinstance(bound, bool) else bound
+    def _resource(self, name: str, stored: Callable[[], Any], read: Callable[[Any], Resource]) -> Resource | None:
+        """Return a resource, which is read once for this index and all that `using` makes with the same one bound.
 
-    @cached_property
+        stored  what is bound where nothing is
+        read    the resource of what is bound
+        """
+        kept: list[Resource | None] = self._read[name]
+        if not kept:
+            bound = getattr(self._bound, name)
+            bound = stored() if bound is None else bound
+            kept.append(None if bound is None or isinstance(bound, bool) else read(bound))
+        return kept[0]
+
+    def _file(self, name: str) -> Path | None:
+        """Return a file of the index's resources; None if there is none."""
+        file = self.resources / name
+        return file if file.is_file() else None
+
+    @property
     def vectors(self) -> Vectors | None:
         """The vectors of the index; None if it has none."""
-        vectors = self._resource("vectors", VECTORS)
-        return Vectors.read(vectors, self) if isinstance(vectors, str | Path) else vectors
+        return self._resource(
+            "vectors",
+            lambda: self._file(VECTORS),
+            lambda bound: Vectors.read(bound, self) if isinstance(bound, str | Path) else bound,
+        )
 
-    @cached_property
+    @property
     def history(self) -> History | None:
         """What is learned from judgements; None if nothing is."""
         from rerank.history.history import read_history
 
-        history = self._resource("history", HISTORY)
-        return read_history(history) if isinstance(history, str | Path) else history
+        return self._resource(
+            "history",
+            lambda: self._file(HISTORY),
+            lambda bound: read_history(bound) if isinstance(bound, str | Path) else bound,
+        )
 
     def with_history_of(self, model: Ranker | None) -> Self:
         """Return the index with the history that a model holds; the index itself for a model without one.
@@ -304,21 +323,15 @@ class BoundIndex(InOrder):
         """
         return None if self.history is None else self.history.on(self.forward, self._opened.neighbours)
 
-    @cached_property
+    @property
     def encoder(self) -> Encoder | None:
         """The encoder of texts; None if there is none."""
-        bound = self._bound.encoder
-        bound = stored_name(ENCODER, self._opened.commit) if bound is None else bound
-        if bound is None or isinstance(bound, bool):
-            return None
-        return Encoder.of(bound)
+        return self._resource("encoder", lambda: stored_name(ENCODER, self._opened.commit), Encoder.of)
 
-    @cached_property
+    @property
     def scorer(self) -> Scorer | None:
         """The slow scorer of a query and texts; None if there is none."""
-        bound = self._bound.scorer
-        bound = _scorer(stored_name(SCORER, self._opened.commit)) if bound is None else bound
-        return None if isinstance(bound, bool) else bound
+        return self._resource("scorer", lambda: stored_name(SCORER, self._opened.commit), Scorer.of)
 
     @property
     def runs(self) -> Mapping[str, Run]:

@@ -210,7 +210,7 @@ class Index(BoundIndex):
             If there is no such function, or no model of this name on this machine.
 
         """
-        self.__dict__.pop("scorer", None)
+        self._read[SCORER].clear()
         _keep(name_file(SCORER, self._opened.commit), None if scorer is None else Scorer.of(scorer).name)
 
     def keep_passages(self, passages: Passages | str) -> None:
@@ -305,7 +305,7 @@ class Index(BoundIndex):
         self.resources.mkdir(parents=True, exist_ok=True)
         vectors.save(self.resources / VECTORS)
         for name in ("vectors", "encoder"):
-            self.__dict__.pop(name, None)
+            self._read[name].clear()
         if bound is not None:
             self._opened.encode(bound, self.document_texts)
         _keep(name_file(ENCODER, self._opened.commit), None if bound is None else bound.name)
@@ -324,7 +324,7 @@ class Index(BoundIndex):
         learned = History.learn(self, topics, qrels)
         self.resources.mkdir(parents=True, exist_ok=True)
         learned.save(self.resources / HISTORY)
-        self.__dict__.pop("history", None)
+        self._read["history"].clear()
 
     def text_features(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 from pathlib import Path
 
@@ -59,6 +60,41 @@ def test_an_encoder_is_bound_when_it_is_named_and_by_no_installed_package(
     assert index.encoder is not None
     index.learn_vectors()
     assert index.encoder is None
+
+
+MODULE = """
+LOADS = []
+
+def __getattr__(name):
+    LOADS.append(name)
+    return lambda *texts: [[1.0, len(text)] if name == "encode" else len(text) for text in texts[-1]]
+"""
+
+
+def test_resources_are_read_once_for_all_queries_of_an_opened_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "counted.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
+    collection = tiny()
+    index = rerank.Index.build(collection.documents, tmp_path / "index")
+    index.learn_vectors(encoder="counted:encode")
+    index.keep_scorer("counted:score")
+    index.learn_history(collection.topics, collection.qrels)
+    data = index.features(index.search(collection.topics, k=20), collection.topics, collection.qrels)
+    model = rerank.LambdaMART(n_estimators=2, min_child_samples=5).fit(data)
+    model.history_ = index.history
+    opened = rerank.Index.open(index.path)
+    loads = importlib.import_module("counted").LOADS
+    loads.clear()
+    first, second = opened.using(threads=1), opened.using(threads=1)
+    for query_id, text in list(collection.topics.items())[:3]:
+        rerank.rerank(opened, model, {query_id: text})
+        assert first.scorer is second.scorer is not None
+    assert sorted(loads) == ["encode", "score"]
+    assert first.vectors is second.vectors is not None
+    assert first.history is second.history is not None
 
 
 def test_topics_in_another_language_are_warned_of(index: rerank.Index, caplog: pytest.LogCaptureFixture) -> None:
