@@ -5,7 +5,6 @@ is a request until it is answered.
 """
 
 import json
-import math
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -14,6 +13,7 @@ from difflib import get_close_matches
 from hashlib import blake2b
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 import orjson
 from pydantic import (
     AfterValidator,
@@ -31,6 +31,7 @@ from rerank.errors import shown
 from rerank.files.corpus import ID_KEYS
 from rerank.lucene.build import is_text
 from rerank.pipeline.applying import Cutoff
+from rerank.rankers.calibration import logistic
 from rerank.runtime.codec import REMEDY, ParseFault, check_nesting
 from rerank.service.settings import ServiceError
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
@@ -396,7 +397,7 @@ class Rerank(Ranked):
         scale = "score"
         if not self.raw_scores:
             scale = "logistic" if ranked.probabilities is None else "probability"
-            scores = ranked.probabilities or list(map(logistic, scores))
+            scores = ranked.probabilities or logistic(np.array(scores)).tolist()
         best = list(zip(ranked.order, scores, strict=True))[: self.count]
         passages = {number: {"passage": passage._asdict()} for number, passage in ranked.passages.items()}
         if self.texts is not None:
@@ -467,13 +468,6 @@ def _document(item: str | Mapping[str, Any], place: str, names: Sequence[str], f
             "Name the text `text`.",
         )  # fmt: skip
     return own
-
-
-def logistic(score: float) -> float:
-    """Return 1 / (1 + exp(-score)), which is between 0 and 1 and keeps the order."""
-    if score < 0:
-        return math.exp(score) / (1.0 + math.exp(score)) if score > -700 else 0.0
-    return 1.0 / (1.0 + math.exp(-score))
 
 
 class Events(Body):

@@ -286,3 +286,10 @@ def test_probability_of_lists_is_learned_from_emptied_ones_of_other_folds() -> N
     lower = replace(kept, lists=replace(lists, scores=lists.scores - 100.0))
     told = replace(scored, stripped=lower).fit(scale, "").candidates
     assert told.probabilities(scored.lists)[1].mean() > 0.95  # their scores alone tell the stripped ones
+
+
+def test_logistic_keeps_the_order_and_has_no_overflow() -> None:
+    assert logistic(np.array([-1e300, 0.0, 1e300])).tolist() == [0.0, 0.5, 1.0]
+    margins = np.arange(-300, 300) / 10
+    assert (np.diff(logistic(margins)) >= 0.0).all()
+    assert np.abs(logistic(-margins) + logistic(margins) - 1.0).max() < 1e-15
