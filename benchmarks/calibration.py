@@ -63,13 +63,14 @@ def _splits(options: Options, name: str) -> Iterator[tuple[Any, rerank.Qrels, An
 
 def _observe(index: rerank.Index, model: Any, topics: Any, qrels: rerank.Qrels, observed: Observed) -> None:
     """Add what a model promises of its candidates, and of the same without the relevant ones."""
+    from rerank.index.bound_model import BoundModel
     from rerank.metrics.base import ranks
-    from rerank.pipeline.rerank import candidate_features, find_candidates
     from rerank.types import pointers, query_rows
 
     topics = rerank.Topics(topics)
-    run = find_candidates(index, model, topics, None, DEPTH)
-    data = candidate_features(index, model, topics, run, DEPTH)
+    bound = BoundModel.of(index, model)
+    run = bound.find(topics, None, DEPTH)
+    data = bound.features(run, topics, DEPTH)
     relevant, probabilities, query = _labels(qrels, data) > 0, model.probabilities(data), query_rows(data.query_ptr)
     rank = np.empty(data.n_rows, np.int64)
     rank[np.lexsort((-probabilities.documents, query))] = ranks(data.query_ptr)
@@ -79,7 +80,7 @@ def _observe(index: rerank.Index, model: Any, topics: Any, qrels: rerank.Qrels, 
     kept = _labels(qrels, run) <= 0
     sizes = np.bincount(query_rows(run.query_ptr)[kept], minlength=len(run))
     stripped = rerank.Run(run.query_ids, pointers(sizes), run.doc_ids[kept], run.scores[kept], run.name)
-    others = candidate_features(index, model, topics, stripped, WHOLE)
+    others = bound.features(stripped, topics, WHOLE)
     without = dict(zip(others, model.probabilities(others).lists.tolist(), strict=True))
     observed.answered.append(probabilities.lists[answered])
     lost = [without.get(name, 0.0) for name, has in zip(data, answered, strict=True) if has]

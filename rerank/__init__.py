@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     )
     from rerank.history.history import History as History, read_history as read_history
     from rerank.index.index import Index as Index
-    from rerank.pipeline.applying import Cutoff as Cutoff
     from rerank.pipeline.diversify import diversify as diversify
     from rerank.pipeline.rerank import rerank as rerank, rerank_texts as rerank_texts
     from rerank.rankers.auto import Auto as Auto, Ensemble as Ensemble
@@ -56,6 +55,7 @@ if TYPE_CHECKING:
         LambdaMART as LambdaMART,
         LogistRank as LogistRank,
     )
+    from rerank.rankers.cutoff import Cutoff as Cutoff
     from rerank.rankers.fusion import apply_fusion as apply_fusion, learn_fusion as learn_fusion
     from rerank.rankers.linear import (
         LogisticRegression as LogisticRegression,
@@ -81,7 +81,7 @@ _HOMES = {
     "Candidates": "rerank.retrieval.base",
     "Clicks": "rerank.clicks.record",
     "Cluster": "rerank.cluster.cluster",
-    "Cutoff": "rerank.pipeline.applying",
+    "Cutoff": "rerank.rankers.cutoff",
     "Ensemble": "rerank.rankers.auto",
     "GBRank": "rerank.rankers.boosted",
     "History": "rerank.history.history",

@@ -35,8 +35,8 @@ from rerank.index.bound import (
     stored_name,
 )
 from rerank.index.index import Index
+from rerank.index.unsupervised import applied_model
 from rerank.lucene.jvm import anserini_version
-from rerank.pipeline.applying import applied_model
 from rerank.pipeline.rerank import rerank
 from rerank.retrieval.base import Candidates, UnionRun, run_of_part
 from rerank.runtime.threads import at_most_threads

@@ -19,12 +19,11 @@ from rerank.evaluation.page import Account, Section
 from rerank.features.extract import normalisations
 from rerank.features.recipe import Recipe, column_groups
 from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
+from rerank.index.bound_model import BoundModel, Scored
 from rerank.index.index import Index, opened
-from rerank.pipeline.applying import applied_model, usable_stage
-from rerank.pipeline.rerank import candidate_features, depth_of, find_candidates
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, OtherRunBase, run_scores
-from rerank.types import RankingData, Run, Topics
+from rerank.types import Run, Topics
 
 Pair = tuple[float, float]
 TABLE_ROWS = 20
@@ -352,21 +351,22 @@ def explain(
     """
     base = None if base is None else run_of(base)
     with opened(index) as searched:
-        model = applied_model(model, searched, union=run is None)
+        bound = BoundModel.of(searched, model, union=run is None)
         topic = _topic(topics_of(topics), query)
-        k = depth_of(model, None)
         if run is not None:
             run = _of_query(run_of(run), query)
-        candidates = find_candidates(searched, model, topic, run, k, base)
-        data = candidate_features(searched, model, topic, candidates, k, whole=True)
-        if (last := usable_stage(searched, model)) is not None:
+        k = bound.depth(None)
+        candidates = bound.find(topic, run, k, base)
+        scored = bound.scored(bound.features(candidates, topic, k, whole=True), base)
+        if (last := bound.last_stage()) is not None:
             stage, scorer = last
             log.warning("explain: ranks are those before %s orders the first %d.", scorer.name, stage.depth)
-    doc_ids = _documents(documents, data.doc_ids.tolist(), query)
-    orders = [order.doc_ids.tolist() for order in (candidates, model.rank(data, base=base))]
+    model = bound.model
+    doc_ids = _documents(documents, scored.data.doc_ids.tolist(), query)
+    orders = [order.doc_ids.tolist() for order in (candidates, scored.run(model.kind))]
     ranked = [(doc_id, *(order.index(doc_id) + 1 for order in orders)) for doc_id in doc_ids]
-    (first, own, added), (second, others, others_added) = _sides(model, data, ranked, base)
-    meanings = feature_meanings(Recipe.from_dict(data.recipe or {}))
+    (first, own, added), (second, others, others_added) = _sides(bound, scored, ranked)
+    meanings = feature_meanings(Recipe.from_dict(scored.data.recipe or {}))
     features = []
     for column, name in enumerate(model.feature_names_):
         meaning, unit, evidence = meanings.get(name, ("a feature of the model", "", ""))
@@ -374,17 +374,18 @@ def explain(
         features.append(ExplainedFeature(name, meaning, unit, *pairs, evidence))
     features.sort(key=lambda feature: -abs(feature.difference))
     start = base_in_words(model.base_) if base is None else f"the score of the run {base.name}"
-    return Explanation(query, topic[query], model.kind, start, data.n_rows, (first, second), tuple(features))
+    return Explanation(query, topic[query], model.kind, start, scored.data.n_rows, (first, second), tuple(features))
 
 
 def _sides(
-    model: Ranker, data: RankingData, ranked: Sequence[tuple[Any, ...]], base: Run | None
+    bound: BoundModel, scored: Scored, ranked: Sequence[tuple[Any, ...]]
 ) -> list[tuple[ExplainedDocument, list[float], list[float]]]:
     """Return documents with their features' values and contributions; one alone is followed by the mean of all."""
-    contributions = model.contributions(data, base=base)
-    base_scores = model.base_.scores(data) if base is None else run_scores(base, data)
-    totals = np.column_stack([model.predict(data, base=base), base_scores, contributions[:, -1]])
-    values = np.column_stack([data.column(name) for name in model.feature_names_])
+    data = scored.data
+    contributions = bound.contributions(scored)
+    base_scores = bound.model.base_.scores(data) if scored.base is None else run_scores(scored.base, data)
+    totals = np.column_stack([scored.scores, base_scores, contributions[:, -1]])
+    values = np.column_stack([data.column(name) for name in bound.model.feature_names_])
     sides = []
     for doc_id, before, after in [*ranked, ("", None, None)][:2]:
         rows = data.doc_ids == doc_id if doc_id else np.ones(data.n_rows, dtype=np.bool_)

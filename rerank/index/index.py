@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Self
 
@@ -387,7 +386,17 @@ class Index(BoundIndex):
 
         return text_features(self, texts_of_queries(query, documents, scores), TextOptions(field, recipe))
 
-    def rerank_texts(self, model: Any, query: str, documents: Any, **options: Any) -> list[Any]:
+    def rerank_texts(
+        self,
+        model: Any,
+        query: str,
+        documents: Any,
+        k: int | None = None,
+        *,
+        scores: Any = None,
+        field: str | None = None,
+        cutoff: Any = None,
+    ) -> list[Any]:
         """Rank texts, which need not be in the index, with a model.
 
         Parameters
@@ -398,7 +407,7 @@ class Index(BoundIndex):
             The query's text.
         documents : sequence
             Texts, or documents of fields.
-        **options
+        k, scores, field, cutoff
             As for `rerank.rerank_texts`.
 
         Returns
@@ -407,7 +416,9 @@ class Index(BoundIndex):
             The texts, best first.
 
         """
-        return import_module("rerank").rerank_texts(self, model, query, documents, **options)  # type: ignore[no-any-return]
+        from rerank.index.bound_model import BoundModel
+
+        return BoundModel.of(self, model, union=False).rerank_texts(query, documents, k, scores, field, cutoff)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the index by its path, commit and resources: another process opens it."""

@@ -329,7 +329,9 @@ def _stored_texts(index: BoundIndex, documents: Iterable[ReadDocument]) -> list[
     return [stored_text(document.json(), fields, joined_fields) for document in documents]
 
 
-def texts_of_rows(index: BoundIndex, query_texts: QueryTexts, options: TextOptions, run: Run, rows: Ints) -> list[str]:
+def texts_of_rows(
+    index: BoundIndex, query_texts: QueryTexts, options: TextOptions, run: Run | RankingData, rows: Ints
+) -> list[str]:
     """Return the texts of some rows of a run of texts, as those of documents that the index stores."""
     reader = DocumentReader(
         index.forward, index.searcher.joined_fields, options.plain_field or index.main_field, options.runs

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
+from rerank.index.bound_model import BoundModel
 from rerank.index.index import Index
 from rerank.index.texts import stored_fields
 from rerank.lucene.jvm import start_java
-from rerank.pipeline.applying import applied_model, model_candidates
-from rerank.pipeline.rerank import rerank
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Run, Topics
@@ -118,7 +117,7 @@ class RerankSearcher:
         self._searcher: Any = index if hasattr(index, "batch_search") and hasattr(index, "index_dir") else None
         folder = index if self._searcher is None else index.index_dir
         self.index = folder if isinstance(folder, Index) else Index.open(folder, language)
-        self.model = applied_model(model, self.index, union=False)
+        self.bound = BoundModel.of(self.index, model, union=False)
         self.depth = depth
         self._bm25: tuple[float, float] | None = None
 
@@ -193,10 +192,12 @@ class RerankSearcher:
             raise InvalidInputError(f"k: expected a number of hits from 1, got {k}.")
         hits: dict[str, list[Hit]] = {qid: [] for qid in names}
         texts = {qid: text for qid, text in zip(names, queries, strict=True) if text.strip()}
-        candidates = self._candidates(Topics.of(texts), max(k, self.depth), threads) if texts else None
+        topics = Topics(texts)
+        bound = replace(self.bound, index=self.bound.index.using(threads=threads))
+        candidates = self._candidates(bound, topics, max(k, self.depth), threads) if texts else None
         if candidates is None or not candidates.n_rows:
             return hits
-        run = rerank(self.index.using(threads=threads), self.model, texts, candidates, k=self.depth)
+        run = bound.rerank(topics, candidates, self.depth)
         numbers = self.index.forward.lucene_docs[self.index.forward.doc_numbers(run.doc_ids)]
         for query, first, end in zip(run.query_ids.tolist(), run.query_ptr[:-1], run.query_ptr[1:], strict=True):
             rows = slice(first, min(end, first + k))
@@ -225,12 +226,12 @@ class RerankSearcher:
         """Close the index; a searcher of Pyserini stays open."""
         self.index.close()
 
-    def _candidates(self, topics: Topics, k: int, threads: int) -> Run:
+    def _candidates(self, bound: BoundModel, topics: Topics, k: int, threads: int) -> Run:
         if self._searcher is None:
-            candidates = model_candidates(self.model).at_depth(k)
+            candidates = bound.candidates.at_depth(k)
             if self._bm25 is not None:
                 candidates = replace(candidates, k1=self._bm25[0], b=self._bm25[1])
-            return self.index.using(threads=threads).search(topics, candidates=candidates)
+            return bound.index.search(topics, candidates=candidates)
         results = self._searcher.batch_search(list(topics.values()), list(topics), k, threads)
         rows = [(qid, hit.docid, hit.score) for qid in topics for hit in results.get(qid, ())]
         query_ids, doc_ids, scores = zip(*rows, strict=True) if rows else ((), (), ())

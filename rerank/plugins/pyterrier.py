@@ -15,9 +15,8 @@ import pyterrier as pt
 
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
+from rerank.index.bound_model import BoundModel
 from rerank.index.index import Index
-from rerank.pipeline.applying import applied_model
-from rerank.pipeline.rerank import rerank
 from rerank.rankers.ranker import Ranker, read_model
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Qrels, RankingData, Run, Topics
@@ -138,8 +137,9 @@ class Reranker(_OnIndex, pt.Estimator):
         pt.validate.result_frame(frame, extra_columns=["query", "score"], context=self)
         if not len(frame):
             return frame.assign(score=pd.Series(dtype=float), rank=pd.Series(dtype=int))
-        self.model = applied_model(self.model, self._open(), union=False)
-        run = rerank(self._open(), self.model, _topics(frame), _run(frame), k=self.k)
+        bound = BoundModel.of(self._open(), self.model, union=False)
+        self.model = bound.model
+        run = bound.rerank(_topics(frame), _run(frame), self.k)
         rest = frame.drop(columns=["score", "rank"], errors="ignore").astype({"qid": str, "docno": str})
         return rest.merge(_result_frame(run), on=["qid", "docno"]).sort_values(
             ["qid", "rank"], key=lambda column: _query_order(frame, column), kind="stable", ignore_index=True

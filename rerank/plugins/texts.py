@@ -5,13 +5,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rerank.errors import InvalidInputError
+from rerank.index.bound_model import BoundModel
 from rerank.index.index import Index
 from rerank.index.texts import stored_fields, stored_texts
 from rerank.lucene.build import is_text
-from rerank.pipeline.applying import Cutoff, applied_model, model_recipe
-from rerank.pipeline.rerank import rerank, rerank_texts
+from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
+from rerank.types import Topics
 from rerank.types.ids import QUERY
 from rerank.types.retriever import CONTENTS
 from rerank.types.tables import number_of, plain_value
@@ -43,9 +44,9 @@ class TextReranker:
         abstain: float | None = None,
     ) -> None:
         self.index = index if isinstance(index, Index) else Index.open(index)
-        self.model = applied_model(model, self.index, union=False)
+        self.bound = BoundModel.of(self.index, model, union=False)
         self.field = self.index.main_field if field is None else field
-        self.cutoff = _cutoff(self.model, min_score, abstain)
+        self.cutoff = _cutoff(self.bound.model, min_score, abstain)
 
     def with_metadata(self, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Return a document of a text and those of its metadata that the model can read.
@@ -53,7 +54,7 @@ class TextReranker:
         These are fields and numbers of the index, and scores of the runs that the model was trained with, by name. NUL
         and lone surrogates, as extractors of text leave them, become blanks and question marks.
         """
-        runs = model_recipe(self.model).runs or ()
+        runs = self.bound.recipe.runs or ()
         fields = self.index.forward.fields.keys() - {CONTENTS}
         numbers = {*self.index.forward.numbers, *runs}
         known = {name: plain_value(value) for name, value in metadata.items() if name in fields | numbers}
@@ -75,12 +76,8 @@ class TextReranker:
         """
         if not documents:
             return []
-        return [
-            (int(text.document), float(text.score))
-            for text in rerank_texts(
-                self.index, self.model, query, list(documents), k, field=self.field, cutoff=self.cutoff
-            )
-        ]
+        ranked = self.bound.rerank_texts(query, list(documents), k, None, self.field, self.cutoff)
+        return [(int(text.document), float(text.score)) for text in ranked]
 
     def passages(self, query: str, documents: Sequence[str | Mapping[str, Any]]) -> list[dict[str, str]]:
         """Return metadata with the best passage of each document; without it where the index keeps no passages."""
@@ -131,18 +128,18 @@ class DocumentRetriever:
             )
         self.index = index if isinstance(index, Index) else Index.open(index)
         self.candidates = candidates
-        self.model = None if candidates is not None else applied_model(model or UNSUPERVISED, self.index)
-        self.cutoff = None if self.model is None else _cutoff(self.model, min_score, abstain)
+        self.bound = None if candidates is not None else BoundModel.of(self.index, model or UNSUPERVISED)
+        self.cutoff = None if self.bound is None else _cutoff(self.bound.model, min_score, abstain)
 
     def find(self, query: str, k: int) -> list[Found]:
         """Return the k best documents, best first; scores are probabilities where the model is calibrated.
 
         Where the index keeps passages, the metadata `passage` is the best one.
         """
-        if self.model is None:
+        if self.bound is None:
             run = self.index.search({QUERY: query}, k, candidates=str(self.candidates))
         else:
-            run = rerank(self.index, self.model, {QUERY: query}, cutoff=self.cutoff)
+            run = self.bound.rerank(Topics({QUERY: query}), None, None, cutoff=self.cutoff)
         run = run.take(run.trec_order()).head(k)
         numbers = self.index.forward.doc_numbers(run.doc_ids)
         field = self.index.main_field

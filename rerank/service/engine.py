@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from itertools import islice
@@ -20,6 +20,7 @@ from rerank.clicks.evaluation import interleave
 from rerank.errors import InvalidInputError, ModelMismatchError, log, unknown_name
 from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe
+from rerank.index.bound_model import BoundModel, Scored
 from rerank.index.index import Index
 from rerank.index.texts import (
     Matcher,
@@ -34,20 +35,9 @@ from rerank.index.texts import (
     texts_of_queries,
     texts_of_rows,
 )
-from rerank.pipeline.applying import (
-    Cutoff,
-    check_candidates,
-    index_for,
-    model_candidates,
-    model_recipe,
-    slow_scores,
-    texts_of_documents,
-    unsupervised_model,
-    usable_stage,
-)
 from rerank.rankers.calibration import Probabilities
-from rerank.rankers.ranker import Ranker, read_model
-from rerank.rankers.warm_start import CandidateRunBase, check_retrievers
+from rerank.rankers.cutoff import Cutoff
+from rerank.rankers.warm_start import UNSUPERVISED, CandidateRunBase
 from rerank.retrieval.base import DEPTH, Candidates, UnionRun
 from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob, json_bytes
 from rerank.service.querylog import QueryLog
@@ -77,12 +67,8 @@ class Ranking:
     ----------
     name : str
         Its name.
-    model : Ranker or None
-        The model.
-    recipe : Recipe or None
-        Its features.
-    candidates : Candidates
-        Where the candidates come from.
+    bound : BoundModel or None
+        The model on the index; None is BM25 alone.
     explains : bool
         Whether the model has contributions.
     checksum : str
@@ -91,21 +77,24 @@ class Ranking:
     """
 
     name: str
-    model: Ranker | None = None
-    recipe: Recipe | None = None
-    candidates: Candidates = field(default_factory=Candidates)
+    bound: BoundModel | None = None
     explains: bool = False
     checksum: str = ""
 
     @property
+    def candidates(self) -> Candidates:
+        """Where the candidates come from."""
+        return Candidates() if self.bound is None else self.bound.candidates
+
+    @property
     def reads_runs(self) -> bool:
         """Whether features are the scores of several sources, which are known of a search's documents alone."""
-        return self.recipe is not None and bool(self.recipe.runs)
+        return self.bound is not None and bool(self.bound.recipe.runs)
 
     @property
     def is_calibrated(self) -> bool:
         """Whether scores have probabilities."""
-        return self.model is not None and self.model.calibration_ is not None
+        return self.bound is not None and self.bound.model.calibration_ is not None
 
     @property
     def is_union(self) -> bool:
@@ -117,8 +106,8 @@ class Ranking:
         return {
             "id": self.name,
             "object": "model",
-            "ranker": "bm25" if self.model is None else self.model.kind,
-            "features": 0 if self.model is None else int(self.model.n_features_in_),
+            "ranker": "bm25" if self.bound is None else self.bound.model.kind,
+            "features": 0 if self.bound is None else int(self.bound.model.n_features_in_),
             "explains": self.explains,
             "calibrated": self.is_calibrated,
             "checksum": self.checksum,
@@ -138,33 +127,35 @@ def load_rankings(settings: Settings, index: Index) -> list[Ranking]:
 
 
 def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
-    model = unsupervised_model(index) if path is None else read_model(path)
-    recipe = model_recipe(model)
-    candidates = model_candidates(model)
-    index_for(index, model)
+    bound = BoundModel.of(index, path or UNSUPERVISED)
+    candidates = bound.candidates
     own = set() if candidates.is_single else {part.name for part in candidates.sources}
-    others = {*(part.name for part in candidates.sources if part.file is not None), *(set(recipe.runs) - own)}
+    others = {
+        *(part.name for part in candidates.sources if part.file is not None),
+        *(set(bound.recipe.runs or ()) - own),
+    }
     if others:
         raise ModelMismatchError(
             f"{path}: expected a model whose candidates and features the service can compute, got one that needs "
             f"other runs ({', '.join(sorted(others))}). Train one without."
         )
     checksum = "" if path is None else sha256(path.read_bytes()).hexdigest()[:16]
-    ranking = Ranking(name, model, recipe, candidates, checksum=checksum)
+    ranking = Ranking(name, bound, checksum=checksum)
     if not ranking.is_union:
-        check_candidates(model, Retriever.bm25(candidates.k1, candidates.b, candidates.field), {}, None, "model")
+        bound.check_candidates(bound.text_options().retriever, {}, what="model")
     return ranking
 
 
-def strongest_features(model: Ranker, data: RankingData, rows: Ints) -> list[list[dict[str, Any]]]:
+def strongest_features(bound: BoundModel, scored: Scored, rows: Ints) -> list[list[dict[str, Any]]]:
     """Return the features that add or take most of the scores of some rows of what was scored, the strongest first.
 
     Where the model starts from BM25's scores, they are the feature START.
     """
-    contributions = model.contributions(data, rows=rows)
-    starts = isinstance(model.base_, CandidateRunBase) and data.base_scores is not None
+    data = scored.data
+    contributions = bound.contributions(scored, rows)
+    starts = isinstance(bound.model.base_, CandidateRunBase) and data.base_scores is not None
     contributions[:, -1] = data.base_scores[rows] if starts else 0.0  # type: ignore[index]
-    names = [*map(str, model.feature_names_), START]
+    names = [*map(str, bound.model.feature_names_), START]
     columns = {name: number for number, name in enumerate(data.feature_names)}
     values = np.column_stack([data.X[rows][:, [columns[name] for name in names[:-1]]], contributions[:, -1]])
     strongest = np.argsort(-np.abs(contributions), axis=1, kind="stable")[:, :STRONGEST]
@@ -234,19 +225,18 @@ class Engine:
         query = " ".join(map(forward.term, frequent)) or "query"
         topics = {"q": query, "other": query.split()[0]}
         run = self._search(topics, _WARM_ROWS, ranking)
-        if ranking.model is not None and isinstance(run, UnionRun):
-            made = {name: part.retriever for name, part in run.sources.items() if part.retriever is not None}
-            check_retrievers(ranking.model, run.retriever, made, "union")
+        if ranking.bound is not None and isinstance(run, UnionRun):
+            ranking.bound.check_candidates(run.retriever, run.sources, what="union")
         if not ranking.reads_runs:
             texts = texts_of_queries({"q": query, "r": query}, {"q": ["a text", query], "r": [query]})
             self._text_scores(texts, ranking)
-        if ranking.model is None:
+        if ranking.bound is None:
             return ranking
-        data = self._features(run, topics, ranking)
-        ranking.model.predict(data)
-        ranking.model.predict(data.of_rows([0]))
+        data = ranking.bound.features(run, Topics(topics), whole=True)
+        scored = ranking.bound.scored(data)
+        ranking.bound.scored(data.of_rows([0]))
         with suppress(InvalidInputError):  # nets and ensembles have no contributions
-            strongest_features(ranking.model, data, np.arange(min(3, data.n_rows)))
+            strongest_features(ranking.bound, scored, np.arange(min(3, data.n_rows)))
             return replace(ranking, explains=True)
         return ranking
 
@@ -323,8 +313,7 @@ class Engine:
         for ranking in rankings:
             run = self._search(topics, jobs[0].candidates, ranking)
             _drop_late(jobs)
-            scored = self._scored(ranking, topics, run, whole)
-            sides.append(self._with_last_stage(jobs[0], ranking, scored, topics))
+            sides.append(_scored(ranking, topics, run, jobs[0], whole))
         numbered = enumerate(topics)
         for job in jobs:
             own = dict(islice(numbered, len(job.queries)))
@@ -375,49 +364,6 @@ class Engine:
                         hit["passage"] = passage._asdict()
                         size += len(passage.text)
                     self._check_size(size, "body.passage")
-
-    def _scored(
-        self, ranking: Ranking, topics: Mapping[str, str], run: Run, all_features: bool = False, chosen: bool = False
-    ) -> _Scored:
-        """Return the candidates with their new scores and order.
-
-        Features that the model does not read may be NaN, unless `all_features`.
-
-        chosen  whether the client has chosen the documents
-        """
-        if ranking.model is None or not run.n_rows:
-            return _Scored(run, None, np.arange(run.n_rows), run.scores, np.arange(run.n_rows))
-        data = self._features(run, topics, ranking, None if all_features else ranking.model.features_read())
-        return _scored_rows(ranking, run, data, run.trec_order(), chosen)
-
-    def _with_last_stage(
-        self,
-        job: Job,
-        ranking: Ranking,
-        scored: _Scored,
-        topics: Mapping[str, str],
-        texts: Callable[[Ints], list[str]] | None = None,
-    ) -> _Scored:
-        """Return candidates in the order of the model's last stage; with the cutoff of a job, in that of the model.
-
-        texts  returns the texts of rows of the data; None are documents of the index
-        """
-        last = None if ranking.model is None else usable_stage(self.index, ranking.model)
-        data = scored.data
-        if last is None or data is None or job.body.cutoff is not None:
-            return scored
-        stage, scorer = last
-        texts = texts or partial(texts_of_documents, self.index, data)
-        queries = [topics[query_id] for query_id in data]
-        slow = slow_scores(scorer, queries, data.query_ptr, scored.order, stage.depth, texts)
-        scores = stage.rescored(data.query_ptr, scored.order, scored.scores, slow)
-        return replace(scored, scores=scores, order=trec_order(data.query_ptr, scores, data.stored_ids), slow=slow)
-
-    def _features(
-        self, run: Run, topics: Mapping[str, str], ranking: Ranking, needed: frozenset[str] | None = None
-    ) -> RankingData:
-        index = self.index.with_history_of(ranking.model)
-        return index.some_features(needed, run, Topics(topics), recipe=ranking.recipe)
 
     def _check_size(self, size: int, place: str) -> None:
         """Refuse an answer of more bytes than the limit."""
@@ -522,20 +468,15 @@ class Engine:
 
     def _text_scores(self, texts: QueryTexts, ranking: Ranking, job: Job | None = None) -> _Scored:
         """Return texts with the scores of a ranking, and without a cutoff of the job, of the model's last stage."""
-        trained = ranking.candidates
-        options = TextOptions(
-            self.text_field,
-            ranking.recipe or Recipe(families=("document",)),
-            Retriever.bm25(trained.k1, trained.b, trained.field),
-            None if ranking.model is None else ranking.model.features_read(),
-        )
-        data = text_features(self.index.with_history_of(ranking.model), texts, options)
-        run = Run(data.query_ids, data.query_ptr, data.stored_ids, data.base_scores)  # type: ignore[arg-type]
-        scored = _scored_rows(ranking, run, data, np.arange(run.n_rows), texts=True)
-        if job is None:
-            return scored
-        stored_texts = partial(texts_of_rows, self.index, texts, options, run)
-        return self._with_last_stage(job, ranking, scored, texts.topics, stored_texts)
+        bound = ranking.bound
+        if bound is None:
+            options = TextOptions(self.text_field, Recipe(families=("document",)))
+            return _first_stage(_text_run(text_features(self.index, texts, options)))
+        options = bound.text_options(self.text_field)
+        data = text_features(bound.index, texts, options)
+        run = _text_run(data)
+        stored = partial(texts_of_rows, self.index, texts, options, run)
+        return _model_scores(bound, run, data, np.arange(run.n_rows), job, texts.topics, stored)
 
     def _id_scores(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> _Scored:
         """Return documents of the index with the scores of a ranking."""
@@ -554,27 +495,35 @@ class Engine:
         retriever = str(Retriever.bm25(bm25.k1, bm25.b, bm25.field))
         run = Run(id_array([QUERY]), query_ptr, id_array(list(doc_ids)), scores, retriever)
         topics = {QUERY: job.body.query}
-        scored = self._scored(ranking, topics, run.take(run.trec_order()), chosen=True)
-        return self._with_last_stage(job, ranking, scored, topics)
+        return _scored(ranking, topics, run.take(run.trec_order()), job, chosen=True)
 
 
 @dataclass(frozen=True, eq=False)
 class _Scored:
-    """Candidates of some queries with their features, new scores and new order.
+    """Candidates of some queries with their new scores and new order.
 
-    rows      row in `run` of each row of `data` and `scores`, which have trec_eval's order
+    model     what the model makes of the candidates, with their features; None is BM25 alone
+    rows      row in `run` of each row of `scores`, which have trec_eval's order
     order     rows of `scores` of each query, best first
     promised  probabilities of relevance, where the model is calibrated
-    slow      scores of the scorer of a last stage; NaN where it was not called
     """
 
     run: Run
-    data: RankingData | None
+    model: Scored | None
     rows: Ints
     scores: Floats
     order: Ints
     promised: Probabilities | None = None
-    slow: Floats | None = None
+
+    @property
+    def data(self) -> RankingData | None:
+        """The candidates with their features."""
+        return None if self.model is None else self.model.data
+
+    @property
+    def slow(self) -> Floats | None:
+        """Scores of the scorer of a last stage; NaN where it was not called."""
+        return None if self.model is None else self.model.slow
 
     def likely(self, query: int, rows: Ints, cutoff: Cutoff | None) -> Ints:
         """Return those of some rows of a query, best first, that are likely enough."""
@@ -606,8 +555,8 @@ class _Scored:
         if self.slow is not None:
             for hit, value in zip(hits, self.slow[rows].tolist(), strict=True):
                 hit["scorer"] = _finite(value)
-        if job.body.explain and self.data is not None and ranking.model is not None:
-            for hit, features in zip(hits, strongest_features(ranking.model, self.data, rows), strict=True):
+        if job.body.explain and self.model is not None and ranking.bound is not None:
+            for hit, features in zip(hits, strongest_features(ranking.bound, self.model, rows), strict=True):
                 hit["features"] = features
         return hits
 
@@ -654,16 +603,53 @@ def _drop_late(jobs: Sequence[Job]) -> None:
         raise too_late()
 
 
-def _scored_rows(ranking: Ranking, run: Run, data: RankingData, rows: Ints, texts: bool) -> _Scored:
-    """Return candidates, or texts that were handed over, with the scores of a ranking; `rows` as in _Scored."""
-    if ranking.model is None:
-        scores = run.scores[rows]
-        promised = None
-    else:
-        scores = np.asarray(ranking.model.predict(data), np.float64)
-        calibration = ranking.model.calibration_
-        promised = None if calibration is None else calibration.probabilities(data, scores, texts)
-    return _Scored(run, data, rows, scores, trec_order(data.query_ptr, scores, data.stored_ids), promised)
+def _scored(
+    ranking: Ranking, topics: Mapping[str, str], run: Run, job: Job, whole: bool = False, chosen: bool = False
+) -> _Scored:
+    """Return candidates with the new scores and order of a ranking, and without a cutoff of the job, of its last stage.
+
+    whole   whether features that the model does not read are computed, too, which are NaN otherwise
+    chosen  whether the client has chosen the documents
+    """
+    if ranking.bound is None or not run.n_rows:
+        return _first_stage(run)
+    data = ranking.bound.features(run, Topics(topics), whole=whole)
+    return _model_scores(ranking.bound, run, data, run.trec_order(), job, topics, chosen=chosen)
+
+
+def _first_stage(run: Run) -> _Scored:
+    """Return candidates in the order of their own scores."""
+    order = trec_order(run.query_ptr, run.scores, run.stored_ids)
+    return _Scored(run, None, np.arange(run.n_rows), run.scores, order)
+
+
+def _text_run(data: RankingData) -> Run:
+    """Return texts with their first-stage scores."""
+    return Run(data.query_ids, data.query_ptr, data.stored_ids, data.base_scores)  # type: ignore[arg-type]
+
+
+def _model_scores(
+    bound: BoundModel,
+    run: Run,
+    data: RankingData,
+    rows: Ints,
+    job: Job | None,
+    topics: Mapping[str, str],
+    texts: Callable[[Ints], list[str]] | None = None,
+    chosen: bool = False,
+) -> _Scored:
+    """Return documents with a model's scores, and those of its last stage for a job without a cutoff.
+
+    rows    as in _Scored
+    texts   returns the texts of rows of the data, which were handed over; None are documents of the index
+    chosen  whether the client has chosen the documents
+    """
+    scored = bound.scored(data)
+    is_calibrated = bound.model.calibration_ is not None
+    promised = bound.probabilities(scored, chosen or texts is not None) if is_calibrated else None
+    if job is not None and job.body.cutoff is None:
+        scored = bound.reordered(scored, topics, texts)
+    return _Scored(run, scored, rows, scored.scores, scored.order, promised)
 
 
 def _fault(error: Exception, job: Job) -> ServiceError:

@@ -17,8 +17,8 @@ from rerank.errors import InvalidInputError, shown
 from rerank.files.lists import Share, TopicsLike, provenance_file, read_provenance, topics_of, write_provenance
 from rerank.files.trec import read_qrels, write_qrels
 from rerank.index.index import Index
+from rerank.index.unsupervised import default_candidates
 from rerank.metrics.ndcg import DCG
-from rerank.pipeline.applying import default_candidates
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.runtime.registry import exception_text, named_function

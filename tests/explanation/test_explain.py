@@ -193,7 +193,7 @@ def test_models_that_have_no_contributions_or_no_recipe_are_refused(
     with pytest.raises(ModelMismatchError, match="model: expected the recipe of its features, got none"):
         rerank.explain(index, bare, *arguments)
     with pytest.raises(InvalidInputError, match="run: expected candidates of query 'q1', got none"):
-        rerank.explain(index, bare, *arguments[:3], {"q2": run["q2"]})
+        rerank.explain(index, net, *arguments[:3], {"q2": run["q2"]})
 
 
 def test_document_ids_may_contain_commas(tmp_path: Path, collection: Tiny) -> None:

@@ -7,7 +7,7 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError
 from rerank.pipeline.diversify import diversified
-from tests.pipeline.test_unsupervised import letters
+from tests.index.test_unsupervised import letters
 from tests.tiny import Tiny
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.pipeline.rerank import candidate_features, find_candidates
+from rerank.index.bound_model import BoundModel
 from rerank.rankers import warm_start
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import Ranker, read_model
@@ -255,8 +255,8 @@ def test_contributions_of_some_rows_are_those_among_all_that_were_scored(tmp_pat
     model = rerank.train(index, world.topics, world.qrels, estimate=False).model
     assert isinstance(model.base_, UnsupervisedBase)
     topics = rerank.Topics({"q0": world.topics["q0"]})
-    candidates = find_candidates(index, model, topics, None, 50)
-    data = candidate_features(index, model, topics, candidates, 50, whole=True)
+    bound = BoundModel.of(index, model)
+    data = bound.features(bound.find(topics, None, 50), topics, whole=True)
     whole = model.contributions(data)
     np.testing.assert_allclose(whole.sum(axis=1), model.predict(data), atol=1e-9)
     for rows in ([0], [5, 3], list(range(20))):

@@ -123,7 +123,9 @@ def test_rerank_of_texts_returns_what_rerank_texts_returns(
     for path in ("/rerank", "/v1/rerank", "/v2/rerank"):
         results = server.post(path, {"query": query, "documents": texts, "model": "model"}).json()["results"]
         assert [each["index"] for each in results] == [text.document for text in ranked]
-        assert [each["relevance_score"] for each in results] == logistic(np.array([text.score for text in ranked])).tolist()
+        assert [each["relevance_score"] for each in results] == logistic(
+            np.array([text.score for text in ranked])
+        ).tolist()
         assert [each["document"]["text"] for each in results] == [texts[text.document] for text in ranked]
         assert all(0.0 <= each["relevance_score"] <= 1.0 for each in results)
 

@@ -100,7 +100,7 @@ def test_a_model_of_another_index_is_refused_unless_it_is_wanted(
 ) -> None:
     with pytest.raises(ModelMismatchError, match="expected the index that the model was trained on"):
         _load(other_index, _fitted(data), tmp_path)
-    assert _load(other_index.using(check_models=False), _fitted(data), tmp_path).model is not None
+    assert _load(other_index.using(check_models=False), _fitted(data), tmp_path).bound is not None
 
 
 def test_a_model_that_starts_from_scores_of_the_caller_is_refused(

@@ -12,8 +12,8 @@ import pytest
 import rerank
 from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, MissingFileError
+from rerank.index.bound_model import model_candidates
 from rerank.index.texts import stored_fields
-from rerank.pipeline.applying import model_candidates
 from rerank.plugins.texts import TextReranker
 from rerank.retrieval.base import Candidates
 from rerank.training.folds import groups_by_id, groups_of_topics, logged_groups

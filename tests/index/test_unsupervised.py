@@ -10,7 +10,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.pipeline.applying import default_candidates, unsupervised_model
+from rerank.index.unsupervised import default_candidates, unsupervised_model
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.ranker import read_model
 from rerank.rankers.warm_start import SCORES, standardised

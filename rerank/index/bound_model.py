@@ -1,0 +1,387 @@
+"""A model on an index: the one place where scores of documents of an index, and of texts, are computed.
+
+Binding checks what depends on no query: the recipe of the model's features, the index that it was trained on, and the
+history, vectors and encoder that it needs. Candidates and scores to start from are checked where they are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, ModelMismatchError, log, shown
+from rerank.features.extract import check_resources
+from rerank.features.families.document import FUNCTIONS
+from rerank.features.recipe import Recipe, defined_functions
+from rerank.files.lists import RunLike
+from rerank.index.bound import BoundIndex, needed_resources, runs_beside
+from rerank.index.texts import (
+    QueryTexts,
+    TextOptions,
+    listed,
+    position_ids,
+    text_features,
+    texts_of_queries,
+    texts_of_rows,
+)
+from rerank.index.unsupervised import applied_model
+from rerank.metrics.base import ranks
+from rerank.rankers.calibration import Probabilities
+from rerank.rankers.cutoff import Cutoff, check_cutoff
+from rerank.rankers.last_stage import LastStage
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.warm_start import check_base_run, check_retrievers, trained_retriever
+from rerank.retrieval.base import DEPTH, Candidates, UnionRun
+from rerank.types import Floats, Ints, RankingData, Run, Topics
+from rerank.types.ids import position_order, trec_order
+from rerank.types.retriever import Retriever
+from rerank.vectors.encoder import Scorer
+
+_RECIPES: WeakKeyDictionary[Ranker, tuple[Any, Recipe]] = WeakKeyDictionary()  # of a model: as stored, and as read
+
+
+class RankedText(NamedTuple):
+    """A text and its score.
+
+    Attributes
+    ----------
+    document : int or str
+        Number of the text in the list that was given, from 0; its key where a mapping was given.
+    score : float
+        The model's score.
+
+    """
+
+    document: int | str
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Documents with their features, a model's scores and their order.
+
+    scores  (n_rows,)
+    order   rows of each query, best first, (n_rows,)
+    base    the run that the scores start from, where one was given
+    slow    scores of the scorer of the last stage, (n_rows,), NaN where it was not called; None where it was not used
+    """
+
+    data: RankingData
+    scores: Floats
+    order: Ints
+    base: Run | None = None
+    slow: Floats | None = None
+
+    def run(self, name: str) -> Run:
+        """Return the documents in their order."""
+        data = self.data
+        return Run(data.query_ids, data.query_ptr, data.stored_ids, self.scores, name).take(self.order)
+
+
+@dataclass(frozen=True, eq=False)
+class BoundModel:
+    """A model on an index, made by `of`.
+
+    Parameters
+    ----------
+    index : Index
+        The index, with the history that the model holds.
+    model : Ranker
+        The model.
+    recipe : Recipe
+        Its features.
+    candidates : Candidates
+        The sources that it, or its base model, was trained on; BM25 where none are stored.
+
+    """
+
+    index: BoundIndex
+    model: Ranker
+    recipe: Recipe
+    candidates: Candidates
+
+    @classmethod
+    def of(cls, index: BoundIndex, model: Ranker | str | Path, *, union: bool = True) -> Self:
+        """Return a fitted ranker, that of a file, or "unsupervised", on an index.
+
+        union  as for `unsupervised_model`
+        Raises ModelMismatchError or InvalidInputError for a model that does not fit the index or its resources.
+        """
+        model = applied_model(model, index, union=union)
+        index.check_model(model)
+        recipe = model_recipe(model)
+        index = index.with_history_of(model)
+        _check_resources(index, recipe)
+        return cls(index, model, recipe, model_candidates(model))
+
+    def depth(self, k: int | None) -> int:
+        """Return the number of documents per query that are reranked; None is that of the model's training."""
+        k = (self.candidates.k or DEPTH) if k is None else k
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise InvalidInputError(f"k: expected a whole number of documents from 1, got {k!r}. Pass e.g. 100.")
+        return int(k)
+
+    def find(self, topics: Topics, run: RunLike | None, k: int, base: Run | None = None) -> Run:
+        """Return a given run, or retrieve candidates from the sources of the model's training, k of a single source."""
+        if run is not None:
+            found = self.index.candidates_of(run)
+        else:
+            sources = self.candidates.at_depth(k)
+            missing = [part.name for part in sources.sources if part.file and part.name not in self.index.runs]
+            if missing:
+                raise InvalidInputError(
+                    f"candidates: expected the run {missing[0]}, which the model was trained on, got none. Bind it to "
+                    f"the index (index.using(runs=...), --run {missing[0]}=FILE), or give other candidates (--run "
+                    "FILE)."
+                )
+            found = self.index.search(topics, candidates=sources)
+        self.check_candidates(found.retriever, runs_beside(found, self.index), base)
+        return found
+
+    def check_candidates(
+        self, retriever: Retriever | None, runs: Mapping[str, Run], base: Run | None = None, what: str = "run"
+    ) -> None:
+        """Refuse candidates and other runs whose retrievers do not fit the model.
+
+        retriever  of the candidates
+        runs       whose scores are features, by name
+        base       run of the base ranker, in place of the candidates' scores
+        what       what the message calls the candidates
+        """
+        retrievers = {name: run.retriever for name, run in runs.items() if run.retriever is not None}
+        if base is not None:
+            check_base_run(self.model, base)
+        check_retrievers(self.model, retriever, retrievers, what, base is None)
+
+    def features(self, candidates: Run, topics: Topics, k: int | None = None, whole: bool = False) -> RankingData:
+        """Return the features of the first k candidates of each query; of all, if they come from several sources.
+
+        k      None: all
+        whole  whether to compute features that the model does not read, too, which are NaN otherwise
+        """
+        if isinstance(candidates, UnionRun):
+            top = candidates if self.recipe.runs else candidates.without_sources()  # which the model does not read
+        else:
+            top = candidates if k is None else candidates.head(k)
+        needed = None if whole else self.model.features_read()
+        return self.index.some_features(needed, top, topics, recipe=self.recipe)
+
+    def text_options(self, plain_field: str | None = None) -> TextOptions:
+        """Return how texts become the model's features.
+
+        plain_field  field of a text that is given as a str
+        """
+        trained = self.candidates
+        retriever = Retriever.bm25(trained.k1, trained.b, trained.field)
+        return TextOptions(plain_field, self.recipe, retriever, self.model.features_read())
+
+    def scored(self, data: RankingData, base: Run | None = None) -> Scored:
+        """Return the rows of data with the model's scores."""
+        scores = np.asarray(self.model.predict(data, base=base), np.float64)
+        return Scored(data, scores, trec_order(data.query_ptr, scores, data.stored_ids), base)
+
+    def contributions(self, scored: Scored, rows: Ints | None = None) -> Floats:
+        """Return what each feature adds to the scores of some rows, see `Ranker.contributions`; None is all rows."""
+        return self.model.contributions(scored.data, base=scored.base, rows=rows)
+
+    def probabilities(self, scored: Scored, texts: bool = False) -> Probabilities:
+        """Return the probabilities of scored rows and of their lists; refuse a model without a calibration.
+
+        texts  as for `Ranker.probabilities`
+        """
+        return self.model.calibrated().probabilities(scored.data, scored.scores, texts)
+
+    def last_stage(self) -> tuple[LastStage, Scorer] | None:
+        """Return the model's last stage and the scorer of the index that it needs; None if either is missing.
+
+        A missing scorer is logged once for an index.
+        """
+        stage = self.model.last_stage_
+        if stage is None:
+            return None
+        scorer = self.index.scorer
+        if scorer is not None and scorer.name == stage.scorer:
+            return stage, scorer
+        text = f"scorer: the model was trained with {stage.scorer}, and ranks without it (rerank index INDEX --scorer)."
+        if text not in self.index.warned_of:
+            self.index.warned_of.add(text)
+            log.warning("%s", text)
+        return None
+
+    def reordered(
+        self, scored: Scored, topics: Mapping[str, str], texts: Callable[[Ints], list[str]] | None = None
+    ) -> Scored:
+        """Return documents in the order of the last stage; as they are where there is none to use.
+
+        texts  returns the texts of some rows of the data; None: those of documents of the index
+        """
+        last = self.last_stage()
+        if last is None:
+            return scored
+        stage, scorer = last
+        data = scored.data
+        queries = [topics[query_id] for query_id in data]
+        texts = texts or partial(texts_of_documents, self.index, data)
+        slow = slow_scores(scorer, queries, data.query_ptr, scored.order, stage.depth, texts)
+        scores = stage.rescored(data.query_ptr, scored.order, scored.scores, slow)
+        order = trec_order(data.query_ptr, scores, data.stored_ids)
+        return replace(scored, scores=scores, order=order, slow=slow)
+
+    def rerank(
+        self, topics: Topics, run: RunLike | None, k: int | None, base: Run | None = None, cutoff: Cutoff | None = None
+    ) -> Run:
+        """Return candidates in the model's order, see `rerank.rerank`."""
+        check_cutoff(cutoff, self.model)
+        depth = self.depth(k)
+        candidates = self.find(topics, run, depth, base)
+        if k is not None and run is None and isinstance(candidates, UnionRun):
+            log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", k)
+        scored = self.scored(self.features(candidates, topics, depth), base)
+        if cutoff is not None:
+            return cutoff.run(scored.data, self.probabilities(scored), self.model.kind)
+        return _with_tail(self.reordered(scored, topics).run(self.model.kind), candidates, depth)
+
+    def rerank_texts(
+        self, query: str, documents: Any, k: int | None, scores: Any, field: str | None, cutoff: Cutoff | None
+    ) -> list[RankedText]:
+        """Return texts in the model's order, see `rerank.rerank_texts`."""
+        if k is not None and not (isinstance(k, int | np.integer) and k >= 1):
+            raise InvalidInputError(f"k: expected a number of texts from 1, got {shown(k)}. Leave it out for all.")
+        if not isinstance(query, str):
+            raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
+        documents = listed(documents)
+        run = self.run_of_texts(texts_of_queries(query, documents, scores), field, cutoff=cutoff)
+        return _ranked_texts(run, documents, k)
+
+    def run_of_texts(
+        self,
+        query_texts: QueryTexts,
+        plain_field: str | None = None,
+        base: Run | None = None,
+        cutoff: Cutoff | None = None,
+    ) -> Run:
+        """Return the texts of each query in the model's order, as a run.
+
+        plain_field  field of a text that is given as a str
+        base         run of the base ranker, in place of the first-stage scores
+        """
+        check_cutoff(cutoff, self.model)
+        options = self.text_options(plain_field)
+        given = query_texts.run
+        self.check_candidates(options.retriever if given is None else given.retriever, self.index.runs, base, "scores")
+        scored = self.scored(text_features(self.index, query_texts, options), base)
+        if cutoff is not None:
+            return cutoff.run(scored.data, self.probabilities(scored, texts=True), self.model.kind)
+        texts = partial(texts_of_rows, self.index, query_texts, options, scored.data)
+        return self.reordered(scored, query_texts.topics, texts).run(self.model.kind)
+
+
+def model_recipe(model: Ranker) -> Recipe:
+    """Return the recipe of a model's features, which is read once for a model.
+
+    Raises ModelMismatchError for a model without a recipe, or with a broken one, and InvalidInputError for one whose
+    functions are not defined: a model stores the names of functions, not their code.
+    """
+    if model.recipe_ is None:
+        raise ModelMismatchError(
+            "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
+        )
+    known = _RECIPES.get(model)
+    if known is None or known[0] is not model.recipe_:  # `fit` replaces the recipe
+        try:
+            known = _RECIPES[model] = model.recipe_, Recipe.from_dict(model.recipe_)
+        except InvalidInputError as error:
+            raise ModelMismatchError(f"model: {error}") from None
+    recipe = known[1]
+    defined_functions(recipe.functions, tuple(FUNCTIONS))
+    return recipe
+
+
+def _check_resources(index: BoundIndex, recipe: Recipe) -> None:
+    """Refuse an index that lacks the history, vectors or encoder of a model's training."""
+    needs = needed_resources(recipe)
+    history = index.history if "history" in needs else None
+    checksum = None if history is None else history.checksum
+    if recipe.history not in (None, checksum):
+        raise ModelMismatchError(
+            f"model: expected the history of checksum {recipe.history}, which it was trained with, got "
+            f"{'none' if checksum is None else checksum}. Learn it with `rerank history`."
+        )
+    vectors = index.vectors if "vectors" in needs else None
+    encoder = index.encoder if "encoder" in needs else None
+    resources = {
+        "vectors": None if vectors is None else vectors.checksum,
+        "encoder": None if encoder is None else encoder.name,
+    }
+    check_resources(recipe, resources)
+
+
+def model_candidates(model: Ranker) -> Candidates:
+    """Return the sources of candidates that a model, or its base model, was trained on; BM25 where none are stored."""
+    return Candidates.of_retriever(trained_retriever(model)) or Candidates()
+
+
+def slow_scores(
+    scorer: Scorer, queries: Sequence[str], query_ptr: Ints, order: Ints, depth: int, texts: Callable[[Ints], list[str]]
+) -> Floats:
+    """Return a scorer's scores of the first `depth` rows of each query, (n_rows,); NaN for all others.
+
+    queries  texts of the queries
+    order    rows of each query, best first, (n_rows,)
+    texts    returns the texts of some rows
+    """
+    scores = np.full(len(order), np.nan)
+    for query, first, last in zip(queries, query_ptr[:-1].tolist(), query_ptr[1:].tolist(), strict=True):
+        rows = order[first : min(last, first + depth)]
+        scores[rows] = scorer.scores(query, texts(rows))
+    return scores
+
+
+def slow_run_scores(
+    scorer: Scorer, topics: Mapping[str, str], run: Run, depth: int, texts: Callable[[Ints], list[str]]
+) -> Floats:
+    """Return a scorer's scores of the first `depth` documents of each query of a run, (n_rows,); NaN for all others.
+
+    texts  returns the texts of some rows
+    """
+    queries = [topics[query_id] for query_id in run]
+    return slow_scores(scorer, queries, run.query_ptr, np.arange(run.n_rows), depth, texts)
+
+
+def texts_of_documents(index: BoundIndex, run: Run | RankingData, rows: Ints) -> list[str]:
+    """Return the texts of some rows of a run, which are documents of the index."""
+    return index.document_texts(index.forward.doc_numbers(run.doc_ids[rows]))
+
+
+def _with_tail(head: Run, candidates: Run, k: int) -> Run:
+    """Return a reranked run, followed by the candidates below the first k in their old order."""
+    sizes = np.diff(candidates.query_ptr)
+    if isinstance(candidates, UnionRun) or not (sizes > k).any():  # all documents of a union are reranked
+        return head
+    rank = ranks(candidates.query_ptr)
+    tail = rank >= k
+    doc_ids = candidates.doc_ids.copy()
+    scores = np.empty(candidates.n_rows)
+    doc_ids[~tail], scores[~tail] = head.doc_ids, head.scores
+    lowest = np.repeat(head.scores[head.query_ptr[1:] - 1], sizes)
+    scores[tail] = (lowest + k - 1 - rank)[tail]  # by 1 less for each document
+    return replace(head, query_ptr=candidates.query_ptr, doc_ids=doc_ids, scores=scores)
+
+
+def _ranked_texts(run: Run, documents: Any, k: int | None) -> list[RankedText]:
+    """Return the first k texts of a run of one query in `position_order`, each by its number in the list or its key."""
+    keys = list(documents) if isinstance(documents, Mapping) else range(len(documents))
+    doc_ids = map(str, keys) if isinstance(documents, Mapping) else position_ids(len(documents))
+    position_of = {doc_id: position for position, doc_id in enumerate(doc_ids)}
+    positions = np.array([position_of[doc_id] for doc_id in run.doc_ids.tolist()], np.int64)
+    order = position_order(positions, run.scores)[:k]
+    return [
+        RankedText(keys[position], score)
+        for position, score in zip(positions[order].tolist(), run.scores[order].tolist(), strict=True)
+    ]

@@ -1,0 +1,64 @@
+"""The unsupervised ranking: the model that needs no judgements, made of what an index has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rerank.errors import log
+from rerank.features.extract import column_plan
+from rerank.features.recipe import Recipe, family
+from rerank.index.bound import BoundIndex
+from rerank.rankers.imported import Unsupervised
+from rerank.rankers.ranker import Ranker, fitted_model
+from rerank.rankers.warm_start import RANK, SCORES, UNSUPERVISED
+from rerank.retrieval.base import DEPTH, Candidates
+from rerank.types.retriever import CONTENTS, Retriever
+from rerank.vectors.vectors import ENCODER, LSI
+
+SOURCES = ("bm25", "rm3")  # of any index
+NEAREST = "lsi:200"  # of an index with vectors, beside SOURCES
+
+
+def applied_model(model: Ranker | str | Path, index: BoundIndex, *, union: bool = True) -> Ranker:
+    """Return the model that an argument gives: a fitted ranker, the path of its file, or "unsupervised".
+
+    union  as for `unsupervised_model`
+    """
+    return unsupervised_model(index, union=union) if model == UNSUPERVISED else fitted_model(model)
+
+
+def default_candidates(index: BoundIndex, k: int = DEPTH) -> Candidates:
+    """Return the union of all sources that an index has and that need no judgements."""
+    vectors = index.vectors
+    nearest = (NEAREST,) if vectors is not None and LSI in vectors.spaces else ()
+    return Candidates.parse(",".join((*SOURCES, *nearest)), k)
+
+
+def unsupervised_model(index: BoundIndex, *, union: bool = True) -> Unsupervised:
+    """Return the sum of those standardised scores for which an index has the positions, vectors or encoder.
+
+    union  whether its candidates are `default_candidates`; otherwise BM25's, or any that are given
+    """
+    of_vectors = () if index.vectors is None else tuple(index.vectors.spaces)
+    spaces = ("", *of_vectors, *(() if index.encoder is None else (ENCODER,)))  # "": the family needs none
+    used = {name: in_family for name, in_family in SCORES.items() if family(in_family).needs_space in spaces}
+    recipe = Recipe(
+        fields=(CONTENTS,),
+        families=tuple(dict.fromkeys((*used.values(), "run"))),
+        features=(*used, RANK),
+        numbers=(),
+        functions=(),
+        vectors=None if index.vectors is None else index.vectors.checksum,
+        encoder=None if index.encoder is None else index.encoder.name,
+    )
+    names = column_plan(index.forward, recipe).names  # without those that need positions, where there are none
+    summed = ", ".join(name for name in names if name in SCORES)
+    log.info("unsupervised: sum of %s; without %s.", summed, _lacking(set(SCORES) - set(names)))
+    retriever = Retriever(default_candidates(index).tag) if union else None
+    return Unsupervised.of(names, recipe.to_dict(), dict(index.forward.fingerprint), retriever)
+
+
+def _lacking(names: set[str]) -> str:
+    """Return the names of scores that an index lacks, each with what it needs for them, as one text."""
+    remedies = {"proximity": "positions", "lsi": "`rerank vectors`", "encoder": "`rerank vectors --encoder`"}
+    return ", ".join(f"{name} ({remedies[SCORES[name]]})" for name in SCORES if name in names) or "none"
