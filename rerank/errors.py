@@ -80,13 +80,15 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputErro
 
 
 LONGEST_NAME = 100  # letters of a name whose nearest known one is looked for
+MOST_NAMES = 40  # that an error lists
 
 
 def suggestion(name: Any, known: Iterable[str]) -> str:
-    """Return a sentence with the nearest known name, or with all known names."""
+    """Return a sentence with the nearest known name, or with the known names."""
     choices = sorted(set(known))
     near = get_close_matches(name, choices, n=1) if isinstance(name, str) and len(name) <= LONGEST_NAME else []
-    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices)}."
+    more = f", ... ({len(choices)} in all)" if len(choices) > MOST_NAMES else ""
+    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices[:MOST_NAMES])}{more}."
 
 
 class _Short(Repr):

@@ -18,6 +18,7 @@ from rerank.cli.options import (
     errors_with_files,
     folder_option,
     functions_option,
+    history_option,
     measures_option,
     metric_option,
     opened_index,
@@ -32,7 +33,7 @@ from rerank.cli.options import (
 )
 from rerank.errors import InvalidInputError
 
-OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("candidates", "base", "tune")}
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("candidates", "base", "tune", "baseline")}
 ELSEWHERE = {"metric": "--metric", "n_jobs": "--threads"}
 MEASURES = ("RR@10", "nDCG@10", "AP")  # as `Study` has them, which help must not import
 OF_ANOTHER = ("data", "output", "cluster")  # what the folder of an experiment may be run again with
@@ -68,9 +69,15 @@ _FOLDS = re.compile(r"(?:([0-9]{1,6})x)?(-?[0-9]{1,9})")
 @click.option(
     "--base",
     metavar="KIND[:NAME]",
-    help="Start from unsupervised, feature:NAME, model:FILE, run (the candidates' scores) or none.  [default: "
-    "unsupervised; with DATA, none]",
+    help="Start from unsupervised, feature:NAME, model:FILE, run:FILE, run (the candidates' scores) or none.  "
+    "[default: unsupervised; with DATA, none]",
 )
+@click.option(
+    "--baseline",
+    metavar="NAME",
+    help="Row of the table that the others are compared with.  [default: the base, or the first row]",
+)
+@history_option
 @run_option("Other run to compare with.")
 @recipe_option
 @click.option("--learning-curve", is_flag=True, help="Only write learning curves by number of queries.")
@@ -101,7 +108,7 @@ def command(
         _repeat(data[0], output, cluster)
         return
     if learning_curve:
-        refuse_beside("--learning-curve", ("measures", "run_files"))
+        refuse_beside("--learning-curve", ("measures", "run_files", "baseline"))
     with errors_with_files(OPTIONS):
         study = _study(folds, recipe, settings)
     paths = _paths(data, settings["base"] or "", run_files)
@@ -128,8 +135,9 @@ def _paths(data: tuple[Path, ...], base: str, run_files: tuple[str, ...]) -> dic
     paths: dict[str, Any] = {"data": data}
     if len(data) == 3 and is_index(data[0]):
         paths = dict(zip(("index", "topics", "qrels"), data, strict=True))
-    if base.startswith("model:"):
-        paths["model"] = Path(base.removeprefix("model:"))
+    kind, _, file = base.partition(":")
+    if kind in ("model", "run") and file:
+        paths[kind] = Path(file)
     if run_files:
         paths["runs"] = dict(pair.partition("=")[::2] for pair in run_files)
     return paths
@@ -163,13 +171,12 @@ def _repeat(folder: Path, output: Path, cluster: str | None) -> None:
 
     names = [str(parameter.name) for parameter in command.params]
     refuse_beside("the folder of an experiment", [name for name in names if name not in OF_ANOTHER])
-    if output.resolve() == folder.resolve():
-        raise InvalidInputError(f"{folder}: expected another folder than that of the study. Name a new one.")
     settings = read_settings(folder)
     paths = settings["inputs"]
     if not {"index", "data"} & paths.keys():
         raise InvalidInputError(f"{folder}: expected a study of `rerank experiment`, got one of Python. Run it there.")
-    study = rerank.Study.from_dict(settings["study"], rerank.read_model(paths["model"]) if "model" in paths else None)
+    base = next((f"{kind}:{paths[kind]}" for kind in ("model", "run") if kind in paths), None)
+    study = rerank.Study.from_dict(settings["study"], base)
     runs = read_named_runs(tuple(f"{name}={path}" for name, path in paths.get("runs", {}).items()))
     with _opened(paths, cluster) as inputs:
         click.echo(rerank.run_experiment(*inputs, output, study, runs=runs, inputs=paths).table)

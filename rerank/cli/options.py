@@ -165,6 +165,11 @@ cluster_option = click.option(
     metavar="ADDRESS|local:N",
     help="Run on a Dask cluster: address of its scheduler, or N local processes.",
 )
+history_option = click.option(
+    "--history/--no-history",
+    default=True,
+    help="Compute features from judgements of other queries, too.  [default: compute them]",
+)
 remove_query_option = click.option(
     "--remove-query/--keep-query",
     default=None,

@@ -19,6 +19,7 @@ from rerank.cli.options import (
     cluster_option,
     errors_with_files,
     functions_option,
+    history_option,
     metric_option,
     new_ranker,
     opened_index,
@@ -44,7 +45,7 @@ WITHOUT_EFFECT = {  # a form of the verb -> the options that have no effect in i
     "INDEX TOPICS QRELS": FROM_DATA,
     "--teacher": (*FROM_DATA, "tune", "clicks"),
     "--clicks": (*FROM_DATA, "tune"),
-    "DATA": ("candidates", "recipe", "no_estimate", "functions", "remove_query"),
+    "DATA": ("candidates", "recipe", "no_estimate", "history", "functions", "remove_query"),
     "--tune": ONE_PROCESS,
     "--cluster": ONE_PROCESS,
 }
@@ -101,6 +102,7 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
 @path_option("--teacher", text="Instead of QRELS: run whose scores to learn.")
 @path_option("--clicks", text="Instead of QRELS: click log. Repeatable.", multiple=True)
 @functions_option
+@history_option
 @path_option("--validate", text="With DATA: data for early stopping.")
 @path_option("--preferences", text="With DATA: pairs to train on instead of labels.")
 @click.option("--memory", metavar="SIZE", help="With DATA: maximum memory, e.g. 4GB.")
@@ -155,7 +157,8 @@ def command(
 
     if from_index:
         removes = removes_query(options["remove_query"], *data[1:])
-        with opened_index(data[0], cluster, remove_query=removes) as index:
+        learned = None if options["history"] else False
+        with opened_index(data[0], cluster, remove_query=removes, history=learned) as index:
             topics, labels, default, files = _read_labels(index, data, teacher, clicks)
             model = new_model(default)
             files = {**files, "recipe": options["recipe"], "candidates": "--candidates"}
@@ -180,6 +183,9 @@ def command(
     for part in (estimate, model.calibration_ if from_index else None):
         if part is not None:
             click.echo(part)
+    if model.history_ is not None:
+        text = "features use judgements of %d other queries, which the model holds (--no-history leaves them out)"
+        click.echo(text % len(model.history_.query_ids))
 
 
 def _refuse(form: str) -> None:

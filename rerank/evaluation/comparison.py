@@ -69,6 +69,10 @@ class Comparison(Shown):
         Correction of the p-values for multiple comparisons, over all runs and measures.
     samples, seed : int
         Samples of the randomisation test and the bootstrap, and their random seed.
+    added : tuple of str
+        Names of runs that nobody asked for: their p-values are corrected apart from those of the others.
+    remarks : tuple of str
+        Further notes.
 
     """
 
@@ -78,6 +82,8 @@ class Comparison(Shown):
     correction: str = DEFAULT_CORRECTION
     samples: int = SAMPLES
     seed: int = 0
+    added: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -86,8 +92,15 @@ class Comparison(Shown):
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """Names of the runs that are compared with the baseline."""
-        return tuple(name for name in self.results if name != self.baseline)
+        """Names of the runs that are compared with the baseline; those that were added are the last."""
+        return tuple(name for family in self.families for name in family)
+
+    @cached_property
+    def families(self) -> list[list[str]]:
+        """Runs whose p-values are corrected together: those that were asked for, and those that were added."""
+        others = [name for name in self.results if name != self.baseline]
+        asked = [name for name in others if name not in self.added]
+        return [family for family in (asked, [name for name in others if name not in asked]) if family]
 
     @cached_property
     def compared(self) -> tuple[str, ...]:
@@ -113,9 +126,12 @@ class Comparison(Shown):
 
     @cached_property
     def p_values(self) -> dict[str, dict[str, float]]:
-        """`p_values[run][measure]` of `test`, corrected over all runs and `compared` measures."""
-        raw = [self.differences[run][measure].p_values[self.test] for run, measure in self.pairs]
-        return self._by_run(dict(zip(self.pairs, corrected(raw, self.correction), strict=True)))
+        """`p_values[run][measure]` of `test`, corrected over the runs of a family and `compared` measures."""
+        values: list[float] = []
+        for family in self.families:
+            raw = [self.differences[run][measure].p_values[self.test] for run in family for measure in self.compared]
+            values += corrected(raw, self.correction)
+        return self._by_run(dict(zip(self.pairs, values, strict=True)))
 
     def _by_run(self, of_pairs: Mapping[tuple[str, str], Any]) -> dict[str, dict[str, Any]]:
         return {run: {measure: of_pairs[run, measure] for measure in self.compared} for run in self.systems}
@@ -247,6 +263,8 @@ def compare_results(
     correction: str = DEFAULT_CORRECTION,
     samples: int = SAMPLES,
     seed: int = 0,
+    added: Iterable[str] = (),
+    remarks: Iterable[str] = (),
 ) -> Comparison:
     """Compare runs that have been evaluated; arguments and errors are those of `compare` and `Comparison`."""
     if not results:
@@ -259,7 +277,7 @@ def compare_results(
     if samples < 100:
         raise InvalidInputError(f"samples: expected at least 100, got {samples}. Leave the default of {SAMPLES}.")
     corrected([], correction)  # refuses an unknown correction now, not when the first p-value is computed
-    comparison = Comparison(results, baseline, test, correction, samples, seed)
+    comparison = Comparison(results, baseline, test, correction, samples, seed, tuple(added), tuple(remarks))
     for run in comparison.systems:
         if (n_shared := comparison.n_shared(run)) < 2:
             raise InvalidInputError(
@@ -299,20 +317,23 @@ def notes(comparison: Comparison) -> list[str]:
 
     All formats, and the page, have the same notes.
     """
-    policies = sorted({f"policy: {result.policy}" for result in comparison.results.values()})
+    others = [*comparison.remarks, *sorted({f"policy: {result.policy}" for result in comparison.results.values()})]
     if not comparison.systems:
-        return policies
+        return others
     if not comparison.pairs:
-        return [*_exceptions(comparison), *policies]
-    over = f"{counted(len(comparison.systems), 'run')} x {counted(len(comparison.compared), 'measure')}"
+        return [*_exceptions(comparison), *others]
+    asked, *added = comparison.families
+    over = f"{counted(len(asked), 'run')} x {counted(len(comparison.compared), 'measure')}"
+    apart = [f"added, and corrected apart: {', '.join(family)}" for family in added]
     correction = CORRECTIONS[comparison.correction]
     return [
         f"difference to {comparison.baseline}, with the 95 % bootstrap interval of its mean (percentiles, "
         f"{comparison.samples:,} samples, seed {comparison.seed}); d: mean over standard deviation of the differences; "
         "W/T/L: queries won/tied/lost",
         f"p: {TESTS[comparison.test]}, {correction}{'' if comparison.correction == 'none' else f' over {over}'}",
+        *apart,
         *_exceptions(comparison),
-        *policies,
+        *others,
     ]
 
 

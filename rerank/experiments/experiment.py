@@ -80,6 +80,9 @@ from rerank.types.retriever import BM25
 SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
 OF_INDEX = ("k", "candidates", "recipe")  # settings of a study of an index alone
 WITH_SCORER = "with scorer"
+WITHOUT_HISTORY = "without history"
+RESOURCES = ("vectors", "history", "encoder")  # parts of a recipe
+ADDED = (OF_BM25, FIRST_STAGE, UNSUPERVISED, FUSED)
 FIRST = 10  # documents of a query of which a warning tells
 
 
@@ -159,16 +162,28 @@ class StudyResult:
         One trial for each repeat.
     results : mapping of str to EvaluationResult
         Results of each system, averaged over the trials for each query.
+    baseline : str or None
+        System that the others are compared with; None is the first.
+    added : sequence of str
+        Systems that the study added by itself: their p-values are corrected apart.
+    resources : mapping of str to str
+        What features were computed from beside the documents, by name: history (judgements of other queries), vectors,
+        encoder.
 
     """
 
     trials: Sequence[Trial]
     results: Mapping[str, EvaluationResult]
+    baseline: str | None = None
+    added: Sequence[str] = ()
+    resources: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def comparison(self) -> Comparison:
-        """The results, compared with those of the first system."""
-        return compare_results(self.results)
+        """The results, compared with those of the baseline."""
+        names = [f"{name} ({value})" for name, value in self.resources.items()]
+        remarks = [f"features use {', '.join(names)}"] if names else []
+        return compare_results(self.results, self.baseline, added=self.added, remarks=remarks)
 
     @property
     def table(self) -> str:
@@ -227,16 +242,16 @@ def run_experiment(
         Judgements. With data, what is evaluated on; None is the labels of the data, by which a document of a run that
         is not in the data is not relevant.
     output : path or None
-        Folder for runs, models, folds, results and settings; None writes nothing. All files appear at the end; after
-        an error, the folder is as it was.
+        Folder for runs, models, folds, results and settings; None writes nothing. One that holds a study is
+        refused. All files appear at the end; after an error, the folder is as it was.
     study : Study or None
         Settings; None is the defaults.
     runs : mapping of str to Run, mapping, DataFrame or path, or None
         Runs of other systems, by name, which are compared as they are. Their reciprocal rank fusion, with the
         first-stage run, is a system, too: RRF.
     inputs : mapping or None
-        Paths of index, topics, qrels, data, model and runs by name, which are stored with the settings, so that `rerank
-        experiment FOLDER` runs the study again.
+        Paths of index, topics, qrels, data, model, run (the base) and runs by name, which are stored with the
+        settings, so that `rerank experiment FOLDER` runs the study again.
     **settings : object
         Settings of the study by name, e.g. `k=50, ranker="lambdamart"`, see `Study`.
 
@@ -262,11 +277,12 @@ def run_experiment(
             trials = [_trial(prepared, folds) for folds in prepared.folds]
         study = prepared.study
         results = {system: _mean_result(prepared.qrels, trials, system, study.measures) for system in trials[0].runs}
-        result = StudyResult(trials, results)
+        added = [system for system in results if system in ADDED or system.endswith(WITHOUT_HISTORY)]
+        result = StudyResult(trials, results, study.compared_with(results), added, prepared.resources)
         if folder is not None:
             with staged_output(folder, last=SETTINGS) as staging:
                 _write(result, study, staging)
-                write_settings(staging, study.to_dict(), inputs or {})
+                write_settings(staging, folder, study.to_dict(), inputs or {}, result.resources)
     return result
 
 
@@ -315,6 +331,21 @@ class FoldCandidates:
 
 
 @dataclass(frozen=True, eq=False)
+class WithoutHistory:
+    """Data of each fold without the features of judgements."""
+
+    data_of: Callable[[int], FoldData]
+
+    def __call__(self, fold: int) -> FoldData:
+        """Return the data of a fold."""
+        found = self.data_of(fold)
+        names = found.data.feature_names
+        kept = [number for number, name in enumerate(names) if not name.startswith(HISTORY)]
+        data = replace(found.data, X=found.data.X[:, kept], feature_names=tuple(names[number] for number in kept))
+        return FoldData(data, found.trained)
+
+
+@dataclass(frozen=True, eq=False)
 class Prepared:
     """What a study computes once.
 
@@ -336,6 +367,23 @@ class Prepared:
     runs: Mapping[str, Run]
     inputs: StudyInputs | None = None
     history: History | None = None
+
+    @property
+    def learns_history(self) -> bool:
+        """Whether features are learned from the judgements of the training queries."""
+        return self.inputs is not None and self.history is not None
+
+    @property
+    def resources(self) -> dict[str, str]:
+        """What features are computed from beside the documents, by name."""
+        recipe = {} if self.data is None else self.data.data.recipe or {}
+        if self.data is None and self.inputs is not None:  # candidates, and so data, are those of each fold
+            vectors, encoder = self.inputs.index.vectors, self.inputs.index.encoder
+            recipe = {"vectors": vectors and vectors.checksum, "encoder": encoder and encoder.name}
+        used = {name: str(recipe[name]) for name in RESOURCES if recipe.get(name)}
+        if self.learns_history:
+            used["history"] = "judgements of the training queries of each fold"
+        return used
 
     def of_folds(self, learned_from: Sequence[Collection[str]]) -> Callable[[int], FoldData]:
         """Return the data of each fold, whose history holds the queries that its model may learn from."""
@@ -398,7 +446,9 @@ def _of_index(
     study = _checked(study.starting(UNSUPERVISED), runs)
     folds = trial_folds(judgements, study, logged_groups(judged, groups_of_topics(index, judged)))
     learned = is_learned(study.candidates)
-    learns = learned or (index.learns_history and "history" in needed_resources(study.recipe))
+    if learned and not study.history:
+        raise InvalidInputError("candidates: expected none of a history where it is left out, got some. Name others.")
+    learns = learned or (study.history and index.learns_history and "history" in needed_resources(study.recipe))
     history = History.learn(index, judged, judgements) if learns else None
     index = index.using(history=False, threads=study.threads)
     sources = sources_of(index, study.candidates, study.k)
@@ -407,6 +457,8 @@ def _of_index(
     if not learned and sources != baseline:
         run = index.search(judged, candidates=sources)
     own = {OF_BM25: bm25}
+    if isinstance(study.base, Run):
+        own[BASE] = index.candidates_of(_judged_runs({BASE: study.base}, judgements)[BASE])
     if study.base not in (RUN, NO_BASE):
         ranked = rerank(index, UNSUPERVISED, judged, None if learned else run, k=sources.k)
         own[UNSUPERVISED] = replace(ranked, name=UNSUPERVISED)
@@ -445,6 +497,8 @@ def _of_data(
     if study.base == UNSUPERVISED:
         base = UnsupervisedBase.of(tuple(data.feature_names))
         own[UNSUPERVISED] = data.run(base.scores(data), UNSUPERVISED)
+    if isinstance(study.base, Run):
+        own |= _judged_runs({BASE: study.base}, judgements)
     return Prepared(study, judgements, folds, InOrder(), FoldData(data), _with_others(own, runs))
 
 
@@ -556,12 +610,15 @@ def _warn_of_others(runs: Mapping[str, Run], data: RankingData) -> None:
 def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[str, Run]:
     """Return the judged queries of runs; log how many of these a run lacks."""
     judged = {}
+    lacking: dict[int, list[str]] = {}
     for name, run in named_runs(runs).items():
         names = [query_id for query_id in judgements if query_id in run]
-        if len(names) < len(judgements):
-            text = "run %s: no documents for %d of %d judged queries, which count as 0."
-            log.warning(text, name, len(judgements) - len(names), len(judgements))
+        lacking.setdefault(len(judgements) - len(names), []).append(name)
         judged[name] = run.select(run.query_numbers(names))
+    for number, names in lacking.items():
+        if number:
+            text = "run %s: no documents for %d of %d judged queries, which count as 0."
+            log.warning(text, ", ".join(names), number, len(judgements))
     return judged
 
 
@@ -583,6 +640,11 @@ def _trial(prepared: Prepared, folds: Mapping[str, int]) -> Trial:
         if isinstance(data_of, FoldHistories | FoldCandidates):
             for model, history in zip(models[system], data_of.histories, strict=True):
                 model.history_ = history
+    if prepared.learns_history and prepared.data is not None:
+        system, base = next(iter(study.trained.items()))
+        training = prepared.training(WithoutHistory(data_of), folds, study.ranker, base)
+        system = f"{system} {WITHOUT_HISTORY}"
+        runs[system] = cross_validated(prepared.workers, training, system)[2]
     gains = {system: gain for system in models if (gain := prepared.scorer_gain(runs[system], folds)) is not None}
     runs |= {f"{system} {WITH_SCORER}": gain.run for system, gain in gains.items()}
     return Trial(folds, runs, models, tries, gains)
@@ -612,6 +674,8 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
         file.write(result.table + "\n")
     figures = {
         "study": study.to_dict(),
+        "resources": dict(result.resources),
+        "baseline": result.comparison.baseline,
         "systems": {
             system: {
                 "policy": evaluated.policy,

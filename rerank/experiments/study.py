@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
-from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown, unknown_name
 from rerank.features.recipe import Recipe
 from rerank.files.corpus import data_set_name
 from rerank.files.source import json_object, of_line, read_text
+from rerank.lucene.folder import index_folders, open_commit
 from rerank.lucene.jvm import anserini_version
 from rerank.metrics.registry import each_named, named
 from rerank.rankers.parameters import declared_parameters
@@ -37,11 +39,12 @@ from rerank.runtime.codec import (
     plain,
 )
 from rerank.runtime.output import path_of, sole_writer, staged_folder, whole_file
+from rerank.types import Run
 from rerank.version import __version__
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
 BASES = UNSUPERVISED, RUN, NO_BASE = "unsupervised", "run", "none"  # without a name
-MODEL = "model"
+FILES = MODEL, OF_RUN = "model", "run:"  # bases that are objects: in settings, their paths are among the inputs
 SYSTEMS = OF_BM25, FIRST_STAGE, FUSED, BASE = "BM25", "candidates", "RRF", "base"  # that learn nothing
 OF_RANKER = {"metric": "metric", "random_state": "random_state", "n_jobs": "threads", "base": "base"}
 CHECKED = ("k", "random_state", "threads", "tune")  # whatever made the study
@@ -89,12 +92,19 @@ class Study:
     candidates : str or None
         Sources of the documents that are reranked, see `Index.search`; None is the union of BM25, RM3 and, with
         vectors, the nearest documents, as in `rerank.train`. The baseline is BM25 with their k1 and b.
-    base : str, Ranker, model of LightGBM or XGBoost, or None
+    base : str, Ranker, Run, model of LightGBM or XGBoost, or None
         What the second system starts from: "unsupervised", "feature:NAME", "run" (the scores of the candidates),
         "model:FILE" or a fitted model, which is then a system, too, or "none" for no second system. None is
-        "unsupervised" for an index and "none" for data. With "run", all candidates of an index are trained on, and a
-        fold is always left to stop on; otherwise rankers are trained as `rerank.train` does, on the first 100 documents
+        "unsupervised" for an index and "none" for data. A run of another system, or
+        "run:FILE", is a system, too. With "run", all candidates of an index are trained on, and a fold is always left
+        to stop on; otherwise rankers are trained as `rerank.train` does, on the first 100 documents
         of each source, and the unsupervised ranking is a system, too.
+    baseline : str or None
+        System that the others are compared with; None is the base of the second system where it is a system, otherwise
+        the first system.
+    history : bool
+        Whether features are also computed from judgements of training queries. The ranker is then also trained without
+        them.
 
     """
 
@@ -111,6 +121,8 @@ class Study:
     recipe: Annotated[Recipe | None, Plain()] = None
     candidates: Annotated[str | None, Anything()] = None
     base: Annotated[Any, field_of(str | None)] = None
+    baseline: Annotated[str | None, field_of(str | None)] = None
+    history: Annotated[bool, field_of(bool)] = True
 
     def __post_init__(self) -> None:
         """Take a ranker's settings, keep measures of ir_measures by their names, and check numbers and the base."""
@@ -118,7 +130,7 @@ class Study:
             for name, value in _settings_of(self.ranker, self.parameters).items():
                 object.__setattr__(self, name, value)
         kind, _, name = str(self.base).partition(":")
-        if isinstance(self.base, str) and self.base not in BASES and not (name and kind in ("feature", MODEL)):
+        if isinstance(self.base, str) and self.base not in BASES and not (name and kind in ("feature", MODEL, RUN)):
             raise _unknown_base(self.base)
         Record({name: _STUDY.fields[name] for name in CHECKED}).read(
             {name: getattr(self, name) for name in CHECKED}, {}
@@ -133,7 +145,15 @@ class Study:
         base = self.base
         if base == NO_BASE:
             return {name: None}
-        kind = MODEL if isinstance(base, Ranker) else OF_BM25 if base == RUN else str(base).partition(":")[0]
+        kind = (
+            MODEL
+            if isinstance(base, Ranker)
+            else RUN
+            if isinstance(base, Run)
+            else OF_BM25
+            if base == RUN
+            else str(base).partition(":")[0]
+        )
         return {name: None, "LambdaSMART" if name == "LambdaMART" else f"{name} from {kind}": base}
 
     def starting(self, default: str, names: tuple[str, ...] | None = None) -> Study:
@@ -153,12 +173,38 @@ class Study:
 
         """
         base = default if self.base is None else given_base(self.base, names)
-        if not isinstance(base, str | Ranker):
+        if not isinstance(base, str | Ranker | Run):
             raise _unknown_base(base)
         return replace(self, base=fitted_model(base) if isinstance(base, Ranker) else base)
 
+    def compared_with(self, systems: Collection[str]) -> str:
+        """Return the baseline: that of the settings, or what the second system starts from, or the first system.
+
+        Parameters
+        ----------
+        systems : collection of str
+            Names of the systems.
+
+        Returns
+        -------
+        str
+            The name.
+
+        Raises
+        ------
+        InvalidInputError
+            If the baseline is not a system.
+
+        """
+        first = next(iter(systems))
+        if self.baseline is None:
+            return next((name for name in (BASE, self.base) if name in systems), first)
+        if self.baseline not in systems:
+            raise unknown_name("baseline", self.baseline, systems)
+        return self.baseline
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain JSON values, in which a model to start from is "model"; see `from_dict`.
+        """Return the settings as plain JSON values; a model to start from is "model", a run "run:"; see `from_dict`.
 
         Returns
         -------
@@ -166,9 +212,12 @@ class Study:
             The settings.
 
         """
-        is_named = self.base is None or (isinstance(self.base, str) and not self.base.startswith(f"{MODEL}:"))
-        settings = {**vars(self), "base": self.base if is_named else MODEL}
-        return {name: plain(value) for name, value in settings.items()}
+        base = self.base
+        if isinstance(base, Run) or str(base).startswith(OF_RUN):
+            base = OF_RUN
+        elif not (base is None or (isinstance(base, str) and not base.startswith(f"{MODEL}:"))):
+            base = MODEL
+        return {name: plain(value) for name, value in {**vars(self), "base": base}.items()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any], model: Any = None) -> Study:
@@ -178,8 +227,8 @@ class Study:
         ----------
         values : mapping
             What `to_dict` returned.
-        model : Ranker, str or None
-            The model that the study starts from, or "model:FILE", where it starts from one.
+        model : Ranker, Run, str or None
+            The model or run that the study starts from, or "model:FILE" or "run:FILE", where it starts from one.
 
         Returns
         -------
@@ -195,7 +244,7 @@ class Study:
         with at("study"):
             settings = _STUDY.read(values, {})
         recipe = None if settings["recipe"] is None else Recipe.from_dict(settings["recipe"])
-        base = model if settings["base"] == MODEL and model is not None else settings["base"]
+        base = model if settings["base"] in FILES and model is not None else settings["base"]
         return cls(**{**settings, "recipe": recipe, "base": base})
 
 
@@ -210,19 +259,19 @@ def _settings_of(ranker: Ranker, parameters: Mapping[str, Any]) -> dict[str, Any
 
 def _unknown_base(base: Any) -> InvalidInputError:
     return InvalidInputError(
-        f"base: expected unsupervised, run, none, feature:NAME, model:FILE or a fitted model, got {shown(base)}. Start "
-        "from one of them."
+        f"base: expected unsupervised, run, none, feature:NAME, model:FILE, run:FILE, a fitted model or a run, got "
+        f"{shown(base)}. Start from one of them."
     )
 
 
 _STUDY = Record({name: field_of(kind) for name, kind in get_type_hints(Study, include_extras=True).items()})
 
 FORMAT = "rerank study"
-VERSION = 2
+VERSION = 3
 SETTINGS = "settings.json"
 PACKAGES = ("numpy", "numba", "scipy")
 _PATH = Text(10_000)
-_INPUTS = {**dict.fromkeys(("index", "topics", "qrels", "model"), _PATH), "data": Items(_PATH), "runs": Table(_PATH)}
+_INPUTS = {**dict.fromkeys(("index", "topics", "qrels", MODEL, RUN), _PATH), "data": Items(_PATH), "runs": Table(_PATH)}
 _FILE = Record(
     {
         "format": Text(),
@@ -230,20 +279,35 @@ _FILE = Record(
         "versions": Table(Text(100)),
         "study": Plain(),
         "inputs": Record(_INPUTS, partial=True),
+        "checksums": Table(_PATH),
+        "resources": Table(_PATH),
     }
 )
 
 
-def write_settings(folder: Path, study: Mapping[str, Any], inputs: Mapping[str, Any]) -> None:
-    """Write the settings of a study, the versions, and the paths of its inputs: data are several, runs have names."""
-    paths = {name: _absolute(path) for name, path in inputs.items()}
-    settings = {"format": FORMAT, "version": VERSION, "versions": versions(), "study": dict(study), "inputs": paths}
-    with whole_file(folder / SETTINGS) as file:
+def write_settings(
+    staging: Path, folder: Path, study: Mapping[str, Any], inputs: Mapping[str, Any], resources: Mapping[str, str]
+) -> None:
+    """Write the settings of a study, the versions, and its inputs: data are several, runs have names.
+
+    staging  where the file is written
+    folder   of the study, from which the paths of the inputs are
+    """
+    settings = {
+        "format": FORMAT,
+        "version": VERSION,
+        "versions": versions(),
+        "study": dict(study),
+        "inputs": _paths(inputs, lambda path: Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()),
+        "checksums": _checksums(inputs),
+        "resources": dict(resources),
+    }
+    with whole_file(staging / SETTINGS) as file:
         file.write(json.dumps(settings, indent=1) + "\n")
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """Read the settings in a study's folder.
+    """Read the settings in a study's folder, with the paths of its inputs from here; log inputs that have changed.
 
     Raises MissingFileError if there are none, FileFormatError if a part is missing or invalid.
     """
@@ -252,9 +316,15 @@ def read_settings(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise MissingFileError(path, what)
     try:
-        return _FILE.read(of_line(path, None, json_object, read_text(path, what)), {})
+        settings = _FILE.read(of_line(path, None, json_object, read_text(path, what)), {})
     except SchemaError as error:
         raise FileFormatError(path, None, error.fault("Run the study again.")) from None
+    settings["inputs"] = _paths(settings["inputs"], lambda part: os.path.normpath(folder.resolve() / part))
+    now = _checksums(settings["inputs"])
+    changed = [name for name, checksum in settings["checksums"].items() if now.get(name, checksum) != checksum]
+    if changed:
+        log.warning("%s: these inputs have changed since the study: %s", path, ", ".join(changed))
+    return settings
 
 
 def versions() -> dict[str, str]:
@@ -263,13 +333,28 @@ def versions() -> dict[str, str]:
     return names | {name: version(name) for name in PACKAGES}
 
 
-def _absolute(path: Any) -> Any:
-    """Return paths as text that does not depend on the current folder."""
+def _paths(path: Any, change: Callable[[Path], str]) -> Any:
+    """Return paths, in mappings and lists too, as changed; names of data sets stay."""
     if isinstance(path, Mapping):
-        return {name: _absolute(inner) for name, inner in path.items()}
+        return {name: _paths(inner, change) for name, inner in path.items()}
     if isinstance(path, list | tuple):
-        return [_absolute(inner) for inner in path]
-    return Path(path).as_posix() if data_set_name(path) else str(Path(path).resolve())
+        return [_paths(inner, change) for inner in path]
+    return Path(path).as_posix() if data_set_name(path) else change(Path(path))
+
+
+def _checksums(inputs: Mapping[str, Any]) -> dict[str, str]:
+    """Return the sha256 of each input that is a file, of the commit of an index, by the path's place: `runs.dense`."""
+    checksums: dict[str, str] = {}
+    for name, value in inputs.items():
+        parts = dict(enumerate(value)) if isinstance(value, list | tuple) else value
+        if isinstance(parts, Mapping):
+            checksums |= _checksums({f"{name}.{part}": path for part, path in parts.items()})
+        elif Path(value).is_file():
+            with open(value, "rb") as file:
+                checksums[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        elif Path(value).is_dir() and index_folders(Path(value)):
+            checksums[name] = open_commit(Path(value))
+    return checksums
 
 
 @contextmanager
@@ -288,6 +373,8 @@ def check_output_folder(path: str | Path) -> Path:
     folder = path_of(path)
     if folder.exists() and not folder.is_dir():
         raise InvalidInputError(f"{folder}: expected a folder to write into, got a file. Name a folder.")
+    if (folder / SETTINGS).is_file():
+        raise InvalidInputError(f"{folder}: expected a folder without a study, got one. Name another, or delete it.")
     return folder
 
 

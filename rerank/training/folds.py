@@ -25,8 +25,9 @@ from rerank.history.history import History
 from rerank.index.index import Index
 from rerank.metrics.base import Measure, RankedLists
 from rerank.rankers.parameters import declared_parameters
-from rerank.rankers.ranker import HISTORY, Ranker
+from rerank.rankers.ranker import HISTORY, Ranker, given_base
 from rerank.rankers.training import TrainingProgress
+from rerank.rankers.warm_start import OtherRunBase
 from rerank.types import Floats, Ints, RankingData, Run, Topics, query_rows
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import trec_order
@@ -265,7 +266,12 @@ def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try],
     train, stop = training.train_and_stop(fold)
     model, tried = training.fit(train=train, stop=stop)
     unseen = training.unseen(fold)
-    return model, tried, unseen.run(model.predict(unseen))
+    return model, tried, unseen.run(predicted(model, unseen))
+
+
+def predicted(model: Ranker, unseen: RankingData) -> Floats:
+    """Return the scores of held-out queries, (n_rows,); a run that the model was started from has theirs, too."""
+    return model.predict(unseen, base=given_base(model.base) if isinstance(model.base_, OtherRunBase) else None)
 
 
 def cross_validated(workers: Workers, training: FoldTraining, system: str) -> tuple[list[Ranker], list[list[Try]], Run]:

@@ -23,7 +23,7 @@ def test_experiment_is_repeated_from_its_folder(command: Command, world: Path, t
         path.name: path.read_bytes() for path in other.iterdir()
     }
     inputs = json.loads((one / "settings.json").read_text())["inputs"]
-    assert inputs["topics"] == str((world / "topics.tsv").resolve())
+    assert (one / inputs["topics"]).resolve() == (world / "topics.tsv").resolve()
 
 
 def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_repeated_experiment_takes_another_folder_and_no_other_setting(command
     assert command(*STUDY, "-o", out).code == 0
     before = (tmp_path / "study" / "settings.json").read_bytes()
     done = command("experiment", out, "-o", out)
-    assert done == (2, "", f"rerank: {out}: expected another folder than that of the study. Name a new one.\n")
+    assert done == (2, "", f"rerank: {out}: expected a folder without a study, got one. Name another, or delete it.\n")
     assert (tmp_path / "study" / "settings.json").read_bytes() == before
     other = command("experiment", out, "-o", f"{out}2", "--folds", "4")
     assert (other.code, "--folds: expected it without the folder of an experiment" in other.err) == (2, True)
@@ -79,11 +79,20 @@ def test_learning_curve_writes_its_table_and_picture(command: Command, tmp_path:
     assert not (tmp_path / "no").exists()
 
 
+@pytest.mark.slow("3 s: a study twice")
+def test_experiment_from_a_run_is_repeated(command: Command, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    done = command(*STUDY, "-o", out, "--base", "run:bm25.run", "--no-history", "--baseline", "LambdaMART")
+    assert (done.code, "difference to LambdaMART" in done.out, "history" in done.out) == (0, True, False), done.err
+    again = command("experiment", out, "-o", f"{out}2")
+    assert (again.code, again.out) == (0, done.out)
+
+
 def test_experiment_refuses_an_unknown_base(command: Command, tmp_path: Path) -> None:
-    done = command(*STUDY, "-o", str(tmp_path / "out"), "--base", "run:bm25.run")
+    done = command(*STUDY, "-o", str(tmp_path / "out"), "--base", "bm25.run")
     message = (
-        "--base: expected unsupervised, run, none, feature:NAME, model:FILE or a fitted model, got 'run:bm25.run'. "
-        "Start from one of them."
+        "--base: expected unsupervised, run, none, feature:NAME, model:FILE, run:FILE, a fitted model or a run, got "
+        "'bm25.run'. Start from one of them."
     )
     assert done == (2, "", f"rerank: {message}\n")
     missing = command(*STUDY, "-o", str(tmp_path / "out"), "--base", "model:none.json")

@@ -11,6 +11,7 @@ import pytest
 
 from rerank.errors import RerankError
 from rerank.files.data import read_data, write_data
+from rerank.rankers.ranker import read_model
 from tests.cli.conftest import SMALL, Command
 
 
@@ -92,3 +93,16 @@ def test_damaged_file_is_refused_under_a_memory_limit(command: Command, world: P
     done = command(f"train {path} -o out.json --memory 8GB")
     assert done.code == 2
     assert done.err.startswith(f"rerank: {path}: expected ranking data that rerank wrote, got ")
+
+
+def test_train_says_that_features_use_judgements_and_leaves_them_out(command: Command, tmp_path: Path) -> None:
+    arguments = ("train", "index", "topics.tsv", "qrels.txt", "--no-estimate", *SMALL, "-o", str(tmp_path / "m.json"))
+    text = "features use judgements of 10 other queries, which the model holds (--no-history leaves them out)\n"
+    assert command(*arguments).out == text
+    assert command(*arguments, "--no-history").out == ""
+    assert not any(name.startswith("history.") for name in read_model(tmp_path / "m.json").feature_names_)
+
+
+def test_train_names_some_of_many_features_where_the_base_is_none(command: Command, tmp_path: Path) -> None:
+    done = command("train", "data.npz", *SMALL, "--base", "feature:other", "-o", str(tmp_path / "m.json"))
+    assert (done.code, done.err.endswith(", ... (278 in all).\n"), len(done.err) < 1500) == (2, True, True), done.err

@@ -9,6 +9,7 @@ import pytest
 import rerank
 from rerank.cli.experiment import MEASURES as CLI_MEASURES
 from rerank.errors import InvalidInputError
+from rerank.evaluation.comparison import compare_results
 from rerank.experiments.experiment import StudyResult, run_experiment
 from rerank.experiments.study import MEASURES, Study
 from rerank.training.folds import assign_folds
@@ -31,7 +32,7 @@ def result(index: rerank.Index, collection: Tiny, folder: Path) -> StudyResult:
 
 
 def test_experiment_compares_bm25_with_unsupervised_cold_and_warm(result: StudyResult, collection: Tiny) -> None:
-    assert list(result.results) == ["BM25", "unsupervised", *SYSTEMS]
+    assert list(result.results) == ["BM25", "unsupervised", *SYSTEMS, "LambdaMART without history"]
     for actual in result.results.values():
         assert actual.measures == MEASURES
         assert sorted(actual.query_ids.tolist()) == sorted(collection.topics)
@@ -57,7 +58,7 @@ def test_experiment_draws_the_measure_by_the_calls_of_a_scorer(
 
 def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, collection: Tiny, folder: Path) -> None:
     models = {f"{system.lower()}.fold{fold}.model.json" for system in SYSTEMS for fold in range(STUDY.folds)}
-    runs = {f"{system.lower()}.run" for system in result.runs}
+    runs = {f"{system.lower().replace(' ', '-')}.run" for system in result.runs}
     assert {path.name for path in folder.iterdir()} == models | runs | {
         "folds.tsv",
         "table.txt",
@@ -67,12 +68,61 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
     figures = json.loads((folder / "results.json").read_text())
     for system, actual in result.results.items():
         assert figures["systems"][system]["mean"]["nDCG@10"] == actual["nDCG@10"]
-        stored = rerank.read_run(folder / f"{system.lower()}.run")
+        stored = rerank.read_run(folder / f"{system.lower().replace(' ', '-')}.run")
         assert rerank.evaluate(collection.qrels, stored, ["nDCG@10"])["nDCG@10"] == actual["nDCG@10"]
     assert dict(line.split("\t") for line in (folder / "folds.tsv").read_text().splitlines()) == {
         query_id: str(fold) for query_id, fold in result.folds.items()
     }
     assert (folder / "table.txt").read_text() == result.table + "\n"
+    used = {"history": "judgements of the training queries of each fold"}
+    assert figures["resources"] == json.loads((folder / "settings.json").read_text())["resources"] == used
+    assert f"\nfeatures use history ({used['history']})\n" in result.table
+
+
+@pytest.mark.parametrize("ranker", ["lambdamart", "plackettluce"])
+def test_row_without_history_is_that_of_a_study_that_leaves_it_out(
+    index: rerank.Index, collection: Tiny, ranker: str
+) -> None:
+    study = Study(ranker, k=30, base="none", parameters=STUDY.parameters if ranker == "lambdamart" else {"max_iter": 3})
+    both = run_experiment(index, collection.topics, collection.qrels, study=study)
+    alone = run_experiment(index, collection.topics, collection.qrels, study=replace(study, history=False))
+    first, system, row = both.results
+    assert (list(alone.results), row) == ([first, system], f"{system} without history")
+    assert both.results[row].per_query == alone.results[system].per_query
+    assert (alone.resources, "features use" in alone.table) == ({}, False)
+    found = replace(study, history=False, candidates="bm25:20,history:10")
+    with pytest.raises(InvalidInputError, match="candidates: expected none of a history where it is left out"):
+        run_experiment(index, collection.topics, collection.qrels, study=found)
+
+
+def test_table_tests_what_was_asked_for_against_the_base(
+    index: rerank.Index, collection: Tiny, result: StudyResult, folder: Path
+) -> None:
+    compared = result.comparison
+    assert compared.baseline == json.loads((folder / "results.json").read_text())["baseline"] == "unsupervised"
+    assert compared.systems == (*SYSTEMS, "BM25", "LambdaMART without history")
+    assert "Holm over 2 runs x 3 measures\n\nadded, and corrected apart: BM25, LambdaMART without" in result.table
+    asked = compare_results({name: result.results[name] for name in ("unsupervised", *SYSTEMS)})
+    assert asked.p_values == {name: compared.p_values[name] for name in SYSTEMS}
+    study = replace(STUDY, folds=3, base="none", history=False, baseline="LambdaMART")
+    other = run_experiment(index, collection.topics, collection.qrels, study=study)
+    assert (other.comparison.baseline, other.comparison.systems) == ("LambdaMART", ("BM25",))
+    with pytest.raises(InvalidInputError, match=r"baseline: expected a known name, got 'LambdaSMART'\. Did you mean"):
+        run_experiment(index, collection.topics, collection.qrels, study=replace(study, baseline="LambdaSMART"))
+
+
+def test_study_starts_from_a_run_of_another_system(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
+    run = replace(index.search(collection.topics, 20, field="title"), name="title")
+    rerank.write_run(run, tmp_path / "title.run")
+    study = replace(STUDY, folds=3, history=False, candidates="bm25", base=f"run:{tmp_path / 'title.run'}")
+    result = run_experiment(index, collection.topics, collection.qrels, study=study)
+    assert list(result.results) == ["BM25", "base", "unsupervised", *SYSTEMS]
+    assert result.comparison.baseline == "base"
+    assert result.results["base"]["AP"] == rerank.evaluate(collection.qrels, run, ["AP"], complete=True)["AP"]
+    assert {model.base_.kind for model in result.models["LambdaSMART"]} == {"run"}
+    data = index.features(index.search(collection.topics, 30), collection.topics, collection.qrels)
+    of_data = run_experiment(data, study=Study(folds=3, parameters=STUDY.parameters, base=run))
+    assert list(of_data.results) == ["BM25", "base", *SYSTEMS]
 
 
 @pytest.mark.parametrize(
@@ -220,11 +270,11 @@ def test_experiment_of_a_run_trains_on_all_documents_and_stops_on_a_fold(index: 
 def test_experiment_starts_from_a_feature(index: rerank.Index, collection: Tiny) -> None:
     study = replace(STUDY, folds=3, base="feature:bm25.title", ranker="plackettluce", parameters={"max_iter": 3})
     result = run_experiment(index, collection.topics, collection.qrels, study=study)
-    assert list(result.runs) == ["BM25", "unsupervised", "PlackettLuce", "PlackettLuce from feature"]
+    assert list(result.runs)[:4] == ["BM25", "unsupervised", "PlackettLuce", "PlackettLuce from feature"]
     assert {model.base_.to_dict()["name"] for model in result.models["PlackettLuce from feature"]} == {"bm25.title"}
 
 
-@pytest.mark.parametrize("base", ["feature:", "run:x.run", "model:", "", 3])
+@pytest.mark.parametrize("base", ["feature:", "run:", "model:", "", 3])
 def test_study_refuses_an_unknown_base(base: object) -> None:
     with pytest.raises(InvalidInputError, match=r"^base: expected unsupervised, run, none, .*, got .*Start from one"):
         Study(base=base).starting("none")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_experiment_that_is_interrupted_leaves_the_earlier_one_and_refuses_one_b
     index: rerank.Index, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def run() -> None:
-        run_experiment(index, collection.topics, collection.qrels, tmp_path, STUDY)
+        run_experiment(index, collection.topics, collection.qrels, tmp_path, replace(STUDY, history=False))
 
     def interrupted(*_: object) -> None:
         with pytest.raises(InvalidInputError, match=r"got one that another process is writing\. Wait for it"):
@@ -96,6 +97,9 @@ def test_experiment_that_is_interrupted_leaves_the_earlier_one_and_refuses_one_b
         raise KeyboardInterrupt
 
     run()
+    with pytest.raises(InvalidInputError, match=r"expected a folder without a study, got one\. Name another, or"):
+        run()
+    (tmp_path / "settings.json").rename(tmp_path / "older.json")
     before = {name: (tmp_path / name).read_bytes() for name in paths(tmp_path)}
     monkeypatch.setattr(rerank.LambdaMART, "save", interrupted)
     with pytest.raises(KeyboardInterrupt):

@@ -10,7 +10,7 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.experiments.experiment import StudyResult, run_experiment
-from rerank.experiments.study import Study, read_settings
+from rerank.experiments.study import Study, read_settings, write_settings
 from tests.tiny import Tiny
 
 STUDY = Study(folds=3, k=30, repeats=2, tune=2, parameters={"n_estimators": 3, "min_child_samples": 5})
@@ -60,6 +60,25 @@ def test_same_study_elsewhere_gives_the_same_bytes(
 ) -> None:
     run_experiment(index, collection.topics, collection.qrels, tmp_path / "again", STUDY)
     assert _files(tmp_path / "again") == _files(folder)
+
+
+def test_inputs_are_named_from_the_folder_and_their_changes_are_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a" / "study").mkdir(parents=True)
+    (tmp_path / "a" / "one.run").write_text("one")
+    inputs = {"data": (tmp_path / "a" / "none.npz",), "runs": {"one": tmp_path / "a" / "one.run"}}
+    write_settings(tmp_path / "a" / "study", tmp_path / "a" / "study", STUDY.to_dict(), inputs, {})
+    (tmp_path / "a").rename(tmp_path / "b")
+    moved = read_settings(tmp_path / "b" / "study")
+    assert moved["inputs"] == {
+        "data": [str(tmp_path / "b" / "none.npz")],
+        "runs": {"one": str(tmp_path / "b" / "one.run")},
+    }
+    assert (moved["checksums"].keys(), caplog.text) == ({"runs.one"}, "")
+    (tmp_path / "b" / "one.run").write_text("other")
+    read_settings(tmp_path / "b" / "study")
+    assert "settings.json: these inputs have changed since the study: runs.one" in caplog.text
 
 
 def test_settings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
