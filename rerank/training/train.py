@@ -35,10 +35,11 @@ from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts
 from rerank.history.history import History
 from rerank.index.bound import log_judged, log_unknown
+from rerank.index.bound_model import slow_run_scores, texts_of_documents
 from rerank.index.index import Index, opened
+from rerank.index.unsupervised import default_candidates
 from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import named, parse_measure
-from rerank.pipeline.applying import default_candidates, slow_run_scores, texts_of_documents
 from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
 from rerank.rankers.last_stage import DEPTHS, Gain
