@@ -8,9 +8,10 @@ lane  one of the rows of a block; the inner loops run over them and become vecto
 
 A test that fails clears the leaves of its node's left child; the lowest bit that is left is the exit leaf (section 3 of
 the paper). A node is a test only in the words that the leaves of its left child reach, and nodes of a word with the
-same split, as CatBoost's trees have, are one test. The paper orders nodes by threshold to stop at the first test that
-holds, which saves hardly any test for a block of rows. `score` in `tests/oracles/trees.py` walks one row through the
-trees as they are stored.
+same split, as CatBoost's trees have, are one test. Six tests are made in one pass over the lanes, whose bits are then
+read and written once; four trees are added in one pass. The paper orders nodes by threshold to stop at the first
+test that holds, which saves hardly any test for a block of rows. `score` in `tests/oracles/trees.py` walks one row
+through the trees as they are stored.
 
 Contributions are exact SHAP values of trees, path-dependent. For one tree, the value of a set S of features is the
 expectation of the leaf's value where the features in S are known and the others are not: at a node whose feature is not
@@ -37,7 +38,7 @@ S. Lundberg, G. Erion, S. Lee, Consistent Individualized Feature Attribution for
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numba
@@ -50,15 +51,20 @@ from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.forest import WORD_BITS, Forest
 from rerank.types import Floats, Ints, pointers
 
-LANES = 128
+LANES = 256  # of a block: the more, the less the start of each pass weighs; their values stay in the second cache
+LANE_STEP = 32  # lanes of the last block are a multiple of it, as vector code needs
+TESTS_AT_ONCE = 6
+TREES_ADDED = 4
 DE_BRUIJN = 0x077CB531  # bits 27 to 31 of its product with 2^b are another number for each b below 32
 SLOTS = (DE_BRUIJN << np.arange(WORD_BITS) >> 27) & 31
 TREES_AT_ONCE = 8
-FEW_ROWS = 24  # about as many rows as can be walked while a block is scored by bits
+# About as many rows as can be walked while they are scored by bits: some, and more of them the larger trees are.
+FEW_ROWS = 8
+LEAVES_A_ROW = 10
 # From about two milliseconds on threads pay off, even where other processes use the cores and the last thread is late.
 # In tests of a node on a row; moving a value into its column counts as several.
-PARALLEL_TESTS = 50_000_000
-TESTS_A_COLUMN = 40
+PARALLEL_TESTS = 40_000_000
+TESTS_A_COLUMN = 10
 _BITS: WeakKeyDictionary[Forest, BitForest] = WeakKeyDictionary()
 _WALKS: WeakKeyDictionary[Forest, WalkForest] = WeakKeyDictionary()
 
@@ -75,13 +81,13 @@ class BitForest(NamedTuple):
         Sets of categories, as in `Forest`.
     tree_words : int64 array of shape (n_trees + 1,)
         Words of tree t are [tree_words[t], tree_words[t + 1]).
-    test_ptr : int64 array of shape (n_words + 1,)
-        Tests of word w are [test_ptr[w], test_ptr[w + 1]).
-    column : int64 array of shape (n_tests,)
-        Greater values than the threshold go right.
-    threshold : float32 array of shape (n_tests,)
-    mask : int32 array of shape (n_tests,)
-        Bits of the leaves that are left where a row goes right.
+    pass_ptr : int64 array of shape (n_words + 1,)
+        Passes of word w are [pass_ptr[w], pass_ptr[w + 1]).
+    column : uint32 array of shape (n_passes, 6)
+        Column of each test. Greater values than the threshold go right.
+    threshold : float32 array of shape (n_passes, 6)
+    mask : int32 array of shape (n_passes, 6)
+        Bits of the leaves that are left where a row goes right; all, for tests that fill up a word's last pass.
     leaf_value : float array of shape (n_words * 32,)
         Value of leaf b of word w at 32 * w + SLOTS[b].
 
@@ -90,8 +96,8 @@ class BitForest(NamedTuple):
     columns: Ints
     category_bits: NDArray[np.uint32]
     tree_words: Ints
-    test_ptr: Ints
-    column: Ints
+    pass_ptr: Ints
+    column: NDArray[np.uint32]
     threshold: NDArray[np.float32]
     mask: NDArray[np.int32]
     leaf_value: Floats
@@ -114,14 +120,24 @@ def bit_forest(forest: Forest) -> BitForest:
     order = np.lexsort((threshold, column, word))
     splits = np.stack((word, column, threshold.view(np.int32)))[:, order]
     first = np.flatnonzero(np.diff(splits, prepend=-1).any(axis=0))  # tests of each word with the same split
+    n_tests = np.bincount(word[order][first], minlength=tree_words[-1])
+    pass_ptr = pointers(-(-n_tests // TESTS_AT_ONCE))
+    places = np.repeat(TESTS_AT_ONCE * pass_ptr[:-1] - pointers(n_tests)[:-1], n_tests) + np.arange(len(first))
+
+    def in_passes(values: NDArray[Any], other: int) -> NDArray[Any]:
+        """Return values of tests by pass, and another one for tests that fill up."""
+        out = np.full((pass_ptr[-1], TESTS_AT_ONCE), other, dtype=values.dtype)
+        out.flat[places] = values
+        return out
+
     return BitForest(
         columns=columns,
         category_bits=forest.category_sets()[1],
         tree_words=tree_words,
-        test_ptr=pointers(np.bincount(word[order][first], minlength=tree_words[-1])),
-        column=column[order][first],
-        threshold=threshold[order][first],
-        mask=np.bitwise_and.reduceat(mask[order], first),
+        pass_ptr=pass_ptr,
+        column=in_passes(column[order][first].astype(np.uint32), 0),
+        threshold=in_passes(threshold[order][first], 0),
+        mask=in_passes(np.bitwise_and.reduceat(mask[order], first), -1),
         leaf_value=leaf_value,
     )
 
@@ -191,38 +207,58 @@ def _number_leaves(node_ptr, leaf_ptr, left, right, left_leaves, number):  # typ
 @kernel()
 def _add_scores_by_bits(X, forest, out):  # type: ignore[no-untyped-def]
     """Add every tree's value to out (n_rows,) float64, in the order of the trees; forest is a `BitForest`."""
-    columns, category_bits, tree_words, test_ptr, column, threshold, mask, leaf_value = forest
-    values = np.zeros((columns.shape[0], LANES), np.float32)
-    bits = np.empty(LANES, np.int32)
-    leaf = np.empty(LANES, np.int32)
-    total = np.empty(LANES, leaf_value.dtype)
+    columns, category_bits, tree_words, pass_ptr, column, threshold, mask, leaf_value = forest
+    n_trees = tree_words.shape[0] - 1
+    most_lanes = min(LANES, -(-X.shape[0] // LANE_STEP) * LANE_STEP)
+    values = np.zeros((columns.shape[0], LANES + LANE_STEP), np.float32)
+    bits = np.empty(most_lanes, np.int32)
+    leaf = np.zeros((TREES_ADDED, most_lanes), np.uint32)
+    total = np.zeros(most_lanes, leaf_value.dtype)
     for first in range(0, X.shape[0], LANES):
         n_rows = min(LANES, X.shape[0] - first)
-        for lane in range(n_rows):
+        n_lanes = -(-n_rows // LANE_STEP) * LANE_STEP
+        for lane in range(n_rows):  # by row, into places that are not all of the same set of the cache
             total[lane] = out[first + lane]
+            for c in range(columns.shape[0]):
+                values[c, lane] = X[first + lane, np.uint64(columns[c, 0])]
         for c in range(columns.shape[0]):
-            feature, missing_left, begin, end = columns[c]
-            for lane in range(n_rows):
-                x = X[first + lane, feature]
-                if end > begin and x == x:
-                    x = _is_outside(x, category_bits[begin:end])
-                values[c, lane] = -np.inf if missing_left and x != x else x
-        for t in range(tree_words.shape[0] - 1):
+            _, missing_left, begin, end = columns[c]
+            of_column = values[c]
+            if end > begin:
+                for lane in range(n_rows):
+                    if of_column[lane] == of_column[lane]:
+                        of_column[lane] = _is_outside(of_column[lane], category_bits[begin:end])
+            if missing_left:
+                for lane in range(n_lanes):
+                    of_column[lane] = of_column[lane] if of_column[lane] == of_column[lane] else -np.inf
+        for t in range(n_trees):
+            of_tree = leaf[t % TREES_ADDED]
             for word in range(tree_words[t + 1] - 1, tree_words[t] - 1, -1):
                 bits[:] = -1
-                for test in range(test_ptr[word], test_ptr[word + 1]):
-                    of_column = values[column[test]]
-                    limit = threshold[test]
-                    left_over = mask[test]
-                    for lane in range(LANES):
-                        bits[lane] &= left_over | -np.int32(of_column[lane] <= limit)
-                first_leaf = np.int32(WORD_BITS * word)
-                for lane in range(LANES):
-                    lowest = np.int64(bits[lane]) & -np.int64(bits[lane])
-                    slot = np.int32(lowest * DE_BRUIJN >> 27 & 31)
-                    leaf[lane] = first_leaf + slot if bits[lane] != 0 else leaf[lane]
-            for lane in range(LANES):
-                total[lane] += leaf_value[np.uint32(leaf[lane])]
+                for p in range(pass_ptr[word], pass_ptr[word + 1]):
+                    c0, c1, c2, c3, c4, c5 = column[p]
+                    t0, t1, t2, t3, t4, t5 = threshold[p]
+                    m0, m1, m2, m3, m4, m5 = mask[p]
+                    for lane in range(n_lanes):
+                        left = bits[lane]
+                        left = left if values[c0, lane] <= t0 else left & m0
+                        left = left if values[c1, lane] <= t1 else left & m1
+                        left = left if values[c2, lane] <= t2 else left & m2
+                        left = left if values[c3, lane] <= t3 else left & m3
+                        left = left if values[c4, lane] <= t4 else left & m4
+                        bits[lane] = left if values[c5, lane] <= t5 else left & m5
+                first_leaf = np.uint32(WORD_BITS * word)
+                for lane in range(n_lanes):
+                    left = np.uint32(bits[lane])
+                    slot = np.uint32(np.uint32(left & np.uint32(-left)) * np.uint32(DE_BRUIJN)) >> np.uint32(27)
+                    of_tree[lane] = np.uint32(first_leaf + slot) if left != 0 else of_tree[lane]
+            if t % TREES_ADDED == TREES_ADDED - 1:
+                for lane in range(n_lanes):
+                    two = total[lane] + leaf_value[leaf[0, lane]] + leaf_value[leaf[1, lane]]
+                    total[lane] = two + leaf_value[leaf[2, lane]] + leaf_value[leaf[3, lane]]
+        for place in range(n_trees % TREES_ADDED):
+            for lane in range(n_lanes):
+                total[lane] += leaf_value[leaf[place, lane]]
         for lane in range(n_rows):
             out[first + lane] = total[lane]
 
@@ -353,12 +389,13 @@ def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:
     """
     X = np.ascontiguousarray(X, dtype=np.float32)
     out = np.zeros(len(X), dtype=forest.leaf_value.dtype)
-    if len(X) <= FEW_ROWS and forest.category_words is None:
+    are_few = LEAVES_A_ROW * (len(X) - FEW_ROWS) * forest.n_trees <= len(forest.leaf_value)
+    if are_few and forest.category_words is None:
         layout = _WALKS.get(forest) or _WALKS.setdefault(forest, walk_forest(forest))
         _add_walked_scores(X, layout, out)
     else:
         bits = _BITS.get(forest) or _BITS.setdefault(forest, bit_forest(forest))
-        n_tests = len(X) * (len(bits.mask) + TESTS_A_COLUMN * len(bits.columns))
+        n_tests = len(X) * (bits.mask.size + TESTS_A_COLUMN * len(bits.columns))
         n_threads = numba.get_num_threads() if n_tests >= PARALLEL_TESTS else 1
         parts = row_parts(len(X), n_threads) if n_threads > 1 else [slice(None)]
         in_threads(lambda rows: _add_scores_by_bits(X[rows], bits, out[rows]), parts, n_threads)
