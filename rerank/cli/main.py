@@ -4,13 +4,15 @@ import io
 import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 
 import click
 
-from rerank.errors import RerankError, log, unknown_name
+from rerank.errors import FileFormatError, RerankError, log, unknown_name
 from rerank.runtime.output import FULL, WRITE_ERRORS
 from rerank.runtime.progress import show_progress
 from rerank.runtime.threads import at_most_threads
@@ -57,6 +59,21 @@ class Verbs(click.Group):
         command: click.Command = import_module(f"rerank.cli.{name}").command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return a verb and its arguments; refuse an option that takes one value and is given twice."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            own = click.Context(command, ctx, name, resilient_parsing=True, **command.context_settings)
+            given = Counter(command.make_parser(own).parse_args(list(rest))[2])
+            twice = next(
+                (option for option in given if given[option] > 1 and not getattr(option, "multiple", True)), None
+            )
+            if twice is not None:
+                raise click.UsageError(f"{twice.opts[0]}: expected it once, got it again. Leave one out", own)
+        return name, command, rest
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of verbs without importing them."""
         with formatter.section("Verbs"):
@@ -102,6 +119,8 @@ def run(arguments: list[str] | None = None) -> int:
         return _stop("interrupted", 130)
     except click.ClickException as error:
         return _stop(_usage(error), 2)
+    except FileFormatError as error:
+        return _stop(_as_another_file(error), 2)
     except RerankError as error:
         return _stop(str(error), 2)
     except BrokenPipeError:  # the reader of stdout has closed it
@@ -130,11 +149,35 @@ def _log_to_stderr(level: int) -> Iterator[None]:
         log.setLevel(before)
 
 
+def _list_kind(path: Path) -> str | None:
+    """Return what a file of lines looks like by its first line: a run, judgements or topics."""
+    with open(path, encoding="utf8", errors="replace") as file:
+        line = file.readline(1_000_000)
+    columns = line.split()
+    if len(columns) == 6 and columns[3].isdigit():
+        return "a run"
+    if len(columns) == 4 and columns[3].lstrip("-").isdigit():
+        return "judgements"
+    return "topics" if line.partition("\t")[2].strip() and len(columns) > 1 else None
+
+
 def _usage(error: click.ClickException) -> str:
     """Return click's message in one line, with the command that shows help."""
     context = getattr(error, "ctx", None)
     hint = f" (see `{context.command_path} -h`)" if context else ""
     return " ".join(error.format_message().split()).rstrip(".") + hint
+
+
+def _as_another_file(error: FileFormatError) -> str:
+    """Return the message of an error; where its file is one of another kind, with that in place of the remedy."""
+    message = str(error)
+    is_first = error.line == 1 and " columns " in message and Path(error.path).is_file()
+    kind = _list_kind(Path(error.path)) if is_first else None
+    return (
+        message
+        if kind is None
+        else f"{message.rpartition('. ')[0]}. It looks like {kind}: check the order of the arguments."
+    )
 
 
 def _refusal(error: OSError) -> str:

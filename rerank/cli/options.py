@@ -117,6 +117,11 @@ def _no_stdout(context: click.Context, parameter: click.Parameter, folder: Path 
     return folder
 
 
+def _split_measures(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the measures of `nDCG@10,AP`; P.5,10 and the parameters in brackets stay together."""
+    return tuple(name for text in texts for name in re.split(r",(?=[^\W\d])(?![^(]*\))", text))
+
+
 def measures_option(default: str) -> Declared:
     """Declare `-m`, which can be repeated."""
     return click.option(
@@ -125,7 +130,8 @@ def measures_option(default: str) -> Declared:
         "measures",
         metavar="MEASURE",
         multiple=True,
-        help=f"Measure by its ir_measures or trec_eval name, e.g. nDCG@10, P.5,10 or all_trec. Repeatable.  "
+        callback=_split_measures,
+        help=f"Measure by its ir_measures or trec_eval name, e.g. nDCG@10,AP, P.5,10 or all_trec. Repeatable.  "
         f"[default: {default}]",
     )
 
@@ -290,6 +296,11 @@ def ranker_parameters(
     from rerank.runtime.codec import SchemaError
 
     verb = click.get_current_context().info_name
+    if ranker.lower() == "lambdasmart":
+        raise InvalidInputError(
+            f"--ranker: expected a ranker, got {ranker}: LambdaMART with a base. Write --ranker lambdamart --base "
+            "unsupervised, feature:NAME, run:FILE or model:FILE."
+        )
     values = {}
     fields = {**(more or {}), **ranker_class(ranker).parameter_fields}
     known = fields.keys() - elsewhere.keys()

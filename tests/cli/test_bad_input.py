@@ -51,6 +51,23 @@ FILES = {
 
 # The command line, and a regular expression that its one line must match.
 CASES = {
+    "run for qrels": (
+        "evaluate bm25.run qrels.txt",
+        r"bm25\.run:1: .* got 6\. It looks like a run: check the order of",
+    ),
+    "qrels for topics": (
+        "retrieve index qrels.txt -o out",
+        r"qrels\.txt:1: .* It looks like judgements: check the order",
+    ),
+    "topics for a run": ("evaluate qrels.txt topics.tsv", r"topics\.tsv:1: .* It looks like topics: check the order"),
+    "option twice": (
+        "retrieve index topics.tsv -k 5 --hits=6 -o out",
+        r"-k: expected it once, got it again\. Leave one",
+    ),
+    "ranker of the papers": (
+        "train data.npz --ranker LambdaSMART -o out",
+        r"Write --ranker lambdamart --base unsupervised",
+    ),
     "missing corpus": ("index none.jsonl -o out", r"none\.jsonl: expected a corpus .* Check the path"),
     "missing topics": ("retrieve index none.tsv -o out", r"none\.tsv: expected a topics file, got nothing"),
     "missing index": ("retrieve none topics.tsv -o out", r"none: expected a folder with a Lucene index, got nothing"),

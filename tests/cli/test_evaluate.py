@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rerank.cli.main import run
-from tests.cli.conftest import Done
+from tests.cli.conftest import Command, Done
 
 QRELS = "q1 0 a 2\nq1 0 b 1\nq1 0 c -1\nq2 0 a 1\n"
 RUN = "q1 Q0 x 1 4.0 t\nq1 Q0 c 2 3.0 t\nq1 Q0 b 3 2.0 t\nq1 Q0 a 4 1.0 t\n"
@@ -92,3 +92,10 @@ def test_measures_of_diversity_read_qrels_of_subtopics(evaluate) -> None:
     refused = evaluate("-m nDCG@10")
     assert refused.code == 2
     assert "Remove one of the two lines; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10`" in refused.err
+
+
+def test_measures_may_be_separated_by_commas(command: Command) -> None:
+    together = command("evaluate", "qrels.txt", "bm25.run", "-m", "nDCG(gains={1:2,2:3})@5,P.5,10,AP", "-m", "RR")
+    apart = [part for name in ("nDCG(gains={1:2,2:3})@5", "P.5,10", "AP", "RR") for part in ("-m", name)]
+    assert together == command("evaluate", "qrels.txt", "bm25.run", *apart)
+    assert together.code == 0, together.err
