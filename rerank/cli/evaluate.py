@@ -146,6 +146,7 @@ def _of_judgements(
     rules = {**{name: options[name] for name in RULES}, "remove_query": removes_query(options["remove_query"], qrels)}
     read = {}
     results = {}
+    lacking: dict[int, list[str]] = {}  # runs by the number of judged queries that are not in them
     for path in map(str, dict.fromkeys((*(() if baseline in (None, *runs) else (baseline,)), *runs))):
         run = rerank.read_run(path)
         with errors_with_files({f"run {run.name}": path}):
@@ -155,10 +156,12 @@ def _of_judgements(
             log.info(f"%s: {OWN_DOCUMENTS}", path, n_own, len(run), "count", "--remove-query")
         absent = len(judgements) - sum(query_id in run for query_id in judgements)
         if absent and not options["complete"]:
-            text = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
-            log.info(text, path, absent, len(judgements))
+            lacking.setdefault(absent, []).append(path)
         if is_page:
             read[path] = run
+    for absent, paths in lacking.items():
+        text = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
+        log.info(text, ", ".join(paths), absent, len(judgements))
     first = str(baseline or next(iter(results)))
     comparison = compare_results(results, first, test=options["test"], correction=options["correction"])
     if is_page:

@@ -132,6 +132,7 @@ def command(
     from rerank.index.bound import is_index
     from rerank.metrics.registry import named
     from rerank.runtime.output import check_outputs
+    from rerank.types.tables import counted
 
     check_outputs({"--output": output})
     instead = "--teacher" if teacher else "--clicks" if clicks else ""
@@ -179,7 +180,9 @@ def command(
     model.save(output)
     history = model.evals_result_.get("valid", {}).get(named(metric), []) if options["validate"] else []
     figure = f", {named(metric)} {max(history):.4f} on {options['validate']}" if history else ""
-    log.info("%s: %d iterations%s", output, model.best_iteration_, figure)
+    forest = getattr(model, "forest_", None)
+    size = counted(model.best_iteration_, "iteration") if forest is None else counted(forest.n_trees, "tree")
+    log.info("%s: %s%s", output, size, figure)
     for part in (estimate, model.calibration_ if from_index else None):
         if part is not None:
             click.echo(part)

@@ -78,7 +78,7 @@ def rerank(
 
 
 def rerank_texts(
-    index: BoundIndex,
+    index: Index | str | Path,
     model: Ranker | str | Path,
     query: str,
     documents: Any,
@@ -92,8 +92,8 @@ def rerank_texts(
 
     Parameters
     ----------
-    index : Index
-        The index whose statistics and analysis the features use.
+    index : Index or path
+        The index whose statistics and analysis the features use, or its folder; open it once for many queries.
     model : Ranker or path
         A model trained on features of this index, or its file; or "unsupervised".
     query : str
@@ -122,7 +122,9 @@ def rerank_texts(
         As `Index.text_features` does; or if k is not a number from 1.
 
     """
-    return BoundModel.of(index, model, union=False).rerank_texts(query, documents, k, scores, field, cutoff)
+    with opened(index) as searched:
+        bound = BoundModel.of(searched, model, union=False)
+        return bound.rerank_texts(query, documents, k, scores, field, cutoff)
 
 
 def rerank_topics(

@@ -99,3 +99,12 @@ def test_measures_may_be_separated_by_commas(command: Command) -> None:
     apart = [part for name in ("nDCG(gains={1:2,2:3})@5", "P.5,10", "AP", "RR") for part in ("-m", name)]
     assert together == command("evaluate", "qrels.txt", "bm25.run", *apart)
     assert together.code == 0, together.err
+
+
+def test_runs_that_lack_as_many_queries_are_in_one_message(command: Command, world: Path, tmp_path: Path) -> None:
+    line = (world / "bm25.run").read_text().partition("\n")[0]
+    for name in ("a", "b"):
+        (tmp_path / name).write_text(f"{line}\n{line.replace('q0', 'q1')}\n")
+    done = command("evaluate", "qrels.txt", str(tmp_path / "a"), str(tmp_path / "b"))
+    assert f"{tmp_path}/a, {tmp_path}/b: 8 of 10 judged queries are not in the run" in done.err
+    assert done.err.count("judged queries are not in") == 1

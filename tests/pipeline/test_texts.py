@@ -336,6 +336,7 @@ def test_rerank_texts_gives_scores_of_rank_in_falling_order(
 ) -> None:
     query, texts = collection.topics["q0"], collection.documents[:40] + collection.documents[:5]
     ranked = rerank.rerank_texts(index, model, query, texts)
+    assert ranked == rerank.rerank_texts(index.path, model, query, texts)
     expected = model.rank(index.text_features(query, texts))
     assert {f"{each.document:02d}": each.score for each in ranked} == expected["query"]
     assert rerank.rerank_texts(index, model, query, iter(texts), k=3) == ranked[:3]
