@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,6 +47,8 @@ from rerank.types.tables import (
     number_column,
     numbered,
 )
+
+Value = TypeVar("Value", int, float)
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,7 +196,68 @@ SUBTOPIC = "subtopic"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Qrels(QueryTable):
+class QueryValues(QueryTable, Generic[Value]):
+    """A value of each document of queries: `{query id: {document id: value}}`, as a mapping."""
+
+    def __getitem__(self, query_id: str) -> dict[str, Value]:
+        rows = self.rows(query_id)
+        values = getattr(self, next(iter(self.value_names)))
+        return dict(zip(self.doc_ids[rows].tolist(), values[rows].tolist(), strict=True))
+
+    def keys(self) -> KeysView[str]:
+        """Return the query ids.
+
+        Returns
+        -------
+        KeysView of str
+            The ids, in the order of the rows.
+
+        """
+        return self._positions.keys()
+
+    def get(self, query_id: str, default: Any = None) -> Any:
+        """Return the values of a query, or a default.
+
+        Parameters
+        ----------
+        query_id : str
+            The query.
+        default : object
+            What is returned for a query that is not there.
+
+        Returns
+        -------
+        dict of str to int or float
+            The values by document id.
+
+        """
+        return self[query_id] if query_id in self else default
+
+    def items(self) -> Iterator[tuple[str, dict[str, Value]]]:
+        """Return each query id with the value of each of its documents.
+
+        Returns
+        -------
+        iterator of (str, dict of str to int or float)
+            The query, and the labels or scores by document id.
+
+        """
+        return ((query_id, self[query_id]) for query_id in self)
+
+    def values(self) -> Iterator[dict[str, Value]]:
+        """Return the values of the documents of each query.
+
+        Returns
+        -------
+        iterator of dict of str to int or float
+            The labels or scores by document id.
+
+        """
+        return (self[query_id] for query_id in self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Qrels(QueryValues[int]):
     """Relevance judgements.
 
     Parameters
@@ -212,21 +275,6 @@ class Qrels(QueryTable):
 
     labels: Ints
     value_names: ClassVar[Mapping[str, str]] = {"labels": LABEL}
-
-    def __getitem__(self, query_id: str) -> dict[str, int]:
-        rows = self.rows(query_id)
-        return dict(zip(self.doc_ids[rows].tolist(), self.labels[rows].tolist(), strict=True))
-
-    def items(self) -> Iterator[tuple[str, dict[str, int]]]:
-        """Return each query id with the label of each of its documents.
-
-        Returns
-        -------
-        iterator of (str, dict of str to int)
-            The query, and the labels by document id.
-
-        """
-        return ((query_id, self[query_id]) for query_id in self)
 
     @classmethod
     def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, labels: ArrayLike) -> Qrels:
@@ -529,7 +577,7 @@ class SubtopicQrels(QueryTable):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run(QueryTable):
+class Run(QueryValues[float]):
     """Ranked documents of queries.
 
     Parameters
@@ -550,10 +598,6 @@ class Run(QueryTable):
     scores: Floats
     name: str = UNNAMED
     value_names: ClassVar[Mapping[str, str]] = {"scores": SCORE}
-
-    def __getitem__(self, query_id: str) -> dict[str, float]:
-        rows = self.rows(query_id)
-        return dict(zip(self.doc_ids[rows].tolist(), self.scores[rows].tolist(), strict=True))
 
     def own_rows(self) -> Ints:
         """Return the rows whose document has the id of its query.
@@ -580,17 +624,6 @@ class Run(QueryTable):
 
         """
         return self.of_rows(np.delete(np.arange(self.n_rows), self.own_rows()))
-
-    def items(self) -> Iterator[tuple[str, dict[str, float]]]:
-        """Return each query id with the score of each of its documents.
-
-        Returns
-        -------
-        iterator of (str, dict of str to float)
-            The query, and the scores by document id.
-
-        """
-        return ((query_id, self[query_id]) for query_id in self)
 
     @classmethod
     def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, scores: ArrayLike, name: str = UNNAMED) -> Run:

@@ -323,3 +323,13 @@ def test_pointers_whose_differences_overflow_are_refused(kind: type) -> None:
     assert (np.diff(ptr) >= 0).all()
     with pytest.raises(InvalidInputError, match="expected query_ptr of 4 whole numbers that rise from 0 to 1, got oth"):
         kind(id_array(["a", "b", "c"]), ptr, id_array(["d"]), np.ones(1))
+
+
+def test_qrels_and_runs_are_read_as_mappings() -> None:
+    given = {"q2": {"d1": 2, "d2": 0}, "q1": {"d1": 1}}
+    for table in (Qrels.of(given), Run.of(given)):
+        assert dict(table) == dict(table.items()) == given
+        assert (list(table.keys()), list(table.values())) == (list(given), list(given.values()))
+        assert (table.get("q1"), table.get("x"), table.get("x", {})) == ({"d1": 1}, None, {})
+        assert "q2" in table
+        assert "x" not in table.keys()  # noqa: SIM118
