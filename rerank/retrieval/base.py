@@ -8,7 +8,7 @@ and b follow the name of a source as in the tag of a run, `bm25-k1=1.2-b=0.75:10
 
 In a union, the documents of the first source come first, in its order and with its scores. Documents that only others
 hold follow in the order of the sum over these sources of 1 / (60 + rank) (reciprocal rank fusion), ties by document id,
-descending; their scores go on below the lowest of the first source in steps of 2^-20 of the greatest score of the
+descending; their scores go on below the lowest of the first source in steps of 2^-19 of the greatest score of the
 query.
 
 References
@@ -29,10 +29,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.metrics.base import ranks
+from rerank.retrieval.fusion import RRF_K, QueryRows, pooled, reciprocal_ranks
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints, Run, pointers
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import Ids, id_array, scores_and_ranks
+from rerank.types.ids import Ids, id_array, id_texts, scores_and_ranks, sort_keys
 from rerank.types.retriever import BM25, CONTENTS, K1, B, Retriever, bm25_parameters, bm25_suffix
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ known_sources = _REGISTRY.known
 source = _REGISTRY.get
 register = _REGISTRY.register
 DEPTH = 1000
-_CONSTANT = 60  # of reciprocal rank fusion
+_STEP = 2.0**-19  # between scores of documents that only others hold, by the greatest score of the query
 FILE = "run"
 _UNION = "union:"
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
@@ -381,16 +383,9 @@ class UnionRun(Run):
 def search_union(inputs: SearchInputs, candidates: Candidates) -> UnionRun:
     """Return the union of the documents of each source."""
     runs = {part.name: _search(inputs, part) for part in candidates.sources}
-    lists = [dict(run.items()) for run in runs.values()]
-    merged = [_merged([of_run.get(query_id, {}) for of_run in lists]) for query_id in inputs.query_ids]
-    return UnionRun(
-        query_ids=id_array(list(inputs.query_ids)),
-        query_ptr=pointers([len(docs) for docs, _ in merged]),
-        doc_ids=id_array([doc for docs, _ in merged for doc in docs]),
-        scores=np.array([score for _, scores in merged for score in scores], dtype=np.float64),
-        name=candidates.tag,
-        sources=runs,
-    )
+    query_ids = id_array(list(inputs.query_ids))
+    united = _united([run.select(run.query_numbers(query_ids.tolist())) for run in runs.values()], query_ids)
+    return UnionRun(query_ids, united.query_ptr, united.doc_ids, united.scores, candidates.tag, sources=runs)
 
 
 def _search(inputs: SearchInputs, part: Part) -> Run:
@@ -420,18 +415,25 @@ def run_of_part(run: Run, part: Part, forward: ForwardIndex) -> Run:
     return run
 
 
-def _merged(lists: Sequence[Mapping[str, float]]) -> tuple[list[str], list[float]]:
-    """Return the documents and scores of one query: those of the first list, then others by reciprocal rank fusion."""
-    first, *others = lists
-    fused = dict[str, float]()
-    for docs in others:
-        ranks = scores_and_ranks(pointers([len(docs)]), np.array(list(docs.values())))[:, 1]
-        for rank, doc in zip(ranks.tolist(), docs, strict=True):
-            if doc not in first:
-                fused[doc] = fused.get(doc, 0.0) + 1.0 / (_CONSTANT + rank)
-    added = sorted(fused, key=lambda doc: (fused[doc], doc), reverse=True)
-    scores = list(first.values())
-    lowest = min(scores, default=0.0)
-    step = max([1.0, *map(abs, scores)]) * 2.0**-19
-    numbers = {score: number for number, score in reversed(list(enumerate((fused[doc] for doc in added), start=1)))}
-    return [*first, *added], scores + [lowest - step * numbers[fused[doc]] for doc in added]
+def _united(runs: Sequence[Run], query_ids: Ids) -> Run:
+    """Return the documents of the first run, and behind them others in the order of their reciprocal rank fusion."""
+    by_rank = [replace(run, scores=scores_and_ranks(run.query_ptr, run.scores)[:, 1]) for run in runs[1:]]
+    pool = pooled([QueryRows.of(run, query_ids) for run in (runs[0], *by_rank)], 0, len(query_ids), lowest=False)
+    is_added = pool.ranks[0] == 0
+    fused = np.where(is_added, reciprocal_ranks(pool.scores[1:], RRF_K), 0.0)
+    place = np.where(is_added, len(is_added), pool.ranks[0])
+    order = np.lexsort((*(~key for key in sort_keys(pool.doc_ids)), -fused, place, pool.query))
+    query = pool.query[order]
+    scores = pool.scores[0, order]
+    is_added = is_added[order]
+    lowest = np.full(len(query_ids), np.inf)
+    greatest = np.ones(len(query_ids))
+    np.minimum.at(lowest, query[~is_added], scores[~is_added])
+    np.maximum.at(greatest, query[~is_added], np.abs(scores[~is_added]))
+    lowest[np.isinf(lowest)] = 0.0  # of a query without a document of the first run
+    query_ptr = pointers(np.bincount(query, minlength=len(query_ids)))
+    begins = np.append(True, (np.diff(fused[order]) != 0.0) | ~is_added[:-1] | (np.diff(query) != 0))[: len(query)]
+    first = np.maximum.accumulate(np.where(begins, np.arange(len(query)), 0))  # of equal ones
+    number = ranks(query_ptr)[first] + 1 - np.bincount(query, ~is_added, len(query_ids))[query]
+    scores = np.where(is_added, lowest[query] - greatest[query] * _STEP * number, scores)
+    return Run(query_ids, query_ptr, id_texts(pool.doc_ids[order]), scores)

@@ -152,7 +152,12 @@ def _sum_of_runs(values: Floats) -> Floats:
 
 def reciprocal_rank(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of 1 / (k + rank) (Cormack, Clarke and Buettcher 2009, Reciprocal rank fusion)."""
-    return _sum_of_runs(np.where(pool.ranks > 0, 1.0 / (k + pool.ranks), 0.0))
+    return reciprocal_ranks(pool.ranks, k)
+
+
+def reciprocal_ranks(places: NDArray[Any], k: float) -> Floats:
+    """Return the sum of 1 / (k + rank) over the runs' ranks (n_runs, n_documents), where 0 is none."""
+    return _sum_of_runs(np.where(places > 0, 1.0 / (k + places), 0.0))
 
 
 def comb_sum(pool: Pool, weights: Floats, k: float) -> Floats:

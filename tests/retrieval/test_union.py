@@ -22,7 +22,7 @@ DOCS = [f"d{number}" for number in range(9)]
 QUERIES = {"q1": ["x"], "q2": ["y"]}
 RUN = st.dictionaries(
     st.sampled_from(list(QUERIES)),
-    st.dictionaries(st.sampled_from(DOCS), st.floats(-1e6, 1e6), min_size=1),
+    st.dictionaries(st.sampled_from(DOCS), st.floats(-1e6, 1e6, width=32), min_size=1),
 )
 
 
