@@ -118,7 +118,8 @@ class BoundModel:
         recipe = model_recipe(model)
         index = index.with_history_of(model)
         _check_resources(index, recipe)
-        return cls(index, model, recipe, model_candidates(model))
+        candidates = Candidates.of_retriever(trained_retriever(model))
+        return cls(index, model, recipe, candidates or Candidates())
 
     def depth(self, k: int | None) -> int:
         """Return the number of documents per query that are reranked; None is that of the model's training."""
@@ -320,11 +321,6 @@ def _check_resources(index: BoundIndex, recipe: Recipe) -> None:
         "encoder": None if encoder is None else encoder.name,
     }
     check_resources(recipe, resources)
-
-
-def model_candidates(model: Ranker) -> Candidates:
-    """Return the sources of candidates that a model, or its base model, was trained on; BM25 where none are stored."""
-    return Candidates.of_retriever(trained_retriever(model)) or Candidates()
 
 
 def slow_scores(

@@ -81,13 +81,12 @@ class RerankRanker(Stored):
         self.warm_up()
         opened: Any = self._texts
         documents = _each_once(documents)
-        texts = [opened.with_metadata(document.content or "", document.meta) for document in documents]
-        ranked = opened.order(query, texts, self.top_k if top_k is None else top_k)
-        passages = opened.passages(query, [texts[number] for number, _ in ranked])
+        texts = [(document.content or "", document.meta) for document in documents]
+        ranked = opened.order_with_passages(query, texts, self.top_k if top_k is None else top_k)
         return {
             "documents": [
                 replace(documents[number], score=score, meta={**documents[number].meta, **passage})
-                for (number, score), passage in zip(ranked, passages, strict=True)
+                for number, score, passage in ranked
             ]
         }
 

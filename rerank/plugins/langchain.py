@@ -53,14 +53,12 @@ class RerankCompressor(BaseDocumentCompressor):
 
         Where the index keeps passages, `metadata["passage"]` is the best one.
         """
-        texts = [self._texts.with_metadata(document.page_content, document.metadata) for document in documents]
-        ranked = self._texts.order(query, texts, self.top_n)
-        passages = self._texts.passages(query, [texts[number] for number, _ in ranked])
+        texts = [(document.page_content, document.metadata) for document in documents]
         return [
             documents[number].model_copy(
                 update={"metadata": {**documents[number].metadata, "relevance_score": score, **passage}}
             )
-            for (number, score), passage in zip(ranked, passages, strict=True)
+            for number, score, passage in self._texts.order_with_passages(query, texts, self.top_n)
         ]
 
 

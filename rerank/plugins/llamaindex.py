@@ -58,13 +58,11 @@ class RerankPostprocessor(BaseNodePostprocessor):
         """
         if query_bundle is None:
             raise InvalidInputError("query_bundle: expected the query, got none. Pass query_bundle= or query_str=.")
-        bodies = [node.node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
-        texts = [self._texts.with_metadata(text, node.node.metadata) for text, node in zip(bodies, nodes, strict=True)]
-        ranked = self._texts.order(query_bundle.query_str, texts, self.top_n)
-        passages = self._texts.passages(query_bundle.query_str, [texts[number] for number, _ in ranked])
+        texts = [(node.node.get_content(metadata_mode=MetadataMode.NONE), node.node.metadata) for node in nodes]
+        ranked = self._texts.order_with_passages(query_bundle.query_str, texts, self.top_n)
         return [
             NodeWithScore(node=_with_metadata(nodes[number].node, passage), score=score)
-            for (number, score), passage in zip(ranked, passages, strict=True)
+            for number, score, passage in ranked
         ]
 
 

@@ -79,11 +79,19 @@ class TextReranker:
         ranked = self.bound.rerank_texts(query, list(documents), k, None, self.field, self.cutoff)
         return [(int(text.document), float(text.score)) for text in ranked]
 
-    def passages(self, query: str, documents: Sequence[str | Mapping[str, Any]]) -> list[dict[str, str]]:
-        """Return metadata with the best passage of each document; without it where the index keeps no passages."""
-        if self.index.passages is None or not documents:
-            return [{} for _ in documents]
-        return [{"passage": passage.text} for passage in self.index.text_passages(query, documents, field=self.field)]
+    def order_with_passages(
+        self, query: str, documents: Sequence[tuple[str, Mapping[str, Any]]], k: int | None = None
+    ) -> list[tuple[int, float, dict[str, str]]]:
+        """Return what `order` does of texts with their metadata, and metadata with the best passage of each.
+
+        It is empty where the index keeps no passages.
+        """
+        texts = [self.with_metadata(text, metadata) for text, metadata in documents]
+        ranked = self.order(query, texts, k)
+        if self.index.passages is None or not ranked:
+            return [(number, score, {}) for number, score in ranked]
+        passages = self.index.text_passages(query, [texts[number] for number, _ in ranked], field=self.field)
+        return [(*pair, {"passage": passage.text}) for pair, passage in zip(ranked, passages, strict=True)]
 
 
 class Found(NamedTuple):

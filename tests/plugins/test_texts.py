@@ -212,10 +212,13 @@ def test_metadata_have_the_best_passage_where_the_index_keeps_passages(
     index: rerank.Index, with_passages: rerank.Index, model_file: Path, collection: Tiny
 ) -> None:
     bodies, query = [each["body"] for each in collection.documents[:N_TEXTS]], collection.topics[QUERY]
-    metadata = TextReranker(with_passages, model_file).passages(query, bodies)
-    assert [each["passage"] for each in metadata] == [each.text for each in with_passages.text_passages(query, bodies)]
-    assert all(len(each["passage"].split()) == 4 for each in metadata)
-    assert TextReranker(index, model_file).passages(query, bodies[:2]) == [{}, {}]
+    texts = [(body, {}) for body in bodies]
+    ordered = TextReranker(with_passages, model_file).order_with_passages(query, texts)
+    expected = with_passages.text_passages(query, bodies)
+    assert sorted(number for number, _, _ in ordered) == list(range(N_TEXTS))
+    assert [added["passage"] for _, _, added in ordered] == [expected[number].text for number, _, _ in ordered]
+    assert all(len(added["passage"].split()) == 4 for _, _, added in ordered)
+    assert [added for _, _, added in TextReranker(index, model_file).order_with_passages(query, texts, 2)] == [{}, {}]
 
 
 def test_frameworks_return_the_best_passage(

@@ -12,7 +12,7 @@ import pytest
 import rerank
 from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.index.bound_model import model_candidates
+from rerank.index.bound_model import BoundModel
 from rerank.index.texts import stored_fields
 from rerank.plugins.texts import TextReranker
 from rerank.retrieval.base import Candidates
@@ -36,7 +36,7 @@ def test_model_of_an_index_is_that_of_the_steps_and_knows_its_candidates(
     assert "valid" in model.evals_result_
     model.save(tmp_path / "model.json")
     loaded = rerank.read_model(tmp_path / "model.json")
-    assert model_candidates(loaded) == Candidates.parse("bm25", 20)
+    assert BoundModel.of(index, loaded).candidates == Candidates.parse("bm25", 20)
     run = rerank.rerank(index, loaded, collection.topics)
     assert np.diff(run.query_ptr).max() == 20
     np.testing.assert_array_equal(np.sort(run.scores), np.sort(model.rank(data).scores))
@@ -148,7 +148,7 @@ def test_default_starts_from_the_unsupervised_sum_over_a_union(index: rerank.Ind
     assert isinstance(model, rerank.Auto)
     assert (default_ranker(299), default_ranker(300)) == ("auto", "lambdamart")
     assert model.base == "unsupervised"
-    assert str(model_candidates(model)) == "bm25:1000,rm3:1000"
+    assert str(BoundModel.of(index, model).candidates) == "bm25:1000,rm3:1000"
     assert not [name for name in model.feature_names_ if name.startswith(("run.bm25", "run.rm3"))]
     assert estimate is not None
     assert estimate.model > estimate.candidates
