@@ -418,22 +418,18 @@ def run_of_part(run: Run, part: Part, forward: ForwardIndex) -> Run:
 def _united(runs: Sequence[Run], query_ids: Ids) -> Run:
     """Return the documents of the first run, and behind them others in the order of their reciprocal rank fusion."""
     by_rank = [replace(run, scores=scores_and_ranks(run.query_ptr, run.scores)[:, 1]) for run in runs[1:]]
-    pool = pooled([QueryRows.of(run, query_ids) for run in (runs[0], *by_rank)], 0, len(query_ids), lowest=False)
-    is_added = pool.ranks[0] == 0
-    fused = np.where(is_added, reciprocal_ranks(pool.scores[1:], RRF_K), 0.0)
+    pool = pooled([QueryRows.of(run, query_ids) for run in (runs[0], *by_rank)], 0, len(query_ids), lowest=True)
+    is_added = pool.ranks[0] == 0  # whose score is the lowest of the first run, or 0
+    fused = reciprocal_ranks(np.where((pool.ranks[1:] > 0) & is_added, pool.scores[1:], 0.0), RRF_K)
     place = np.where(is_added, len(is_added), pool.ranks[0])
     order = np.lexsort((*(~key for key in sort_keys(pool.doc_ids)), -fused, place, pool.query))
     query = pool.query[order]
-    scores = pool.scores[0, order]
     is_added = is_added[order]
-    lowest = np.full(len(query_ids), np.inf)
-    greatest = np.ones(len(query_ids))
-    np.minimum.at(lowest, query[~is_added], scores[~is_added])
-    np.maximum.at(greatest, query[~is_added], np.abs(scores[~is_added]))
-    lowest[np.isinf(lowest)] = 0.0  # of a query without a document of the first run
     query_ptr = pointers(np.bincount(query, minlength=len(query_ids)))
+    greatest = np.ones(len(query_ids))
+    np.maximum.at(greatest, pool.query, np.abs(pool.scores[0]))
     begins = np.append(True, (np.diff(fused[order]) != 0.0) | ~is_added[:-1] | (np.diff(query) != 0))[: len(query)]
     first = np.maximum.accumulate(np.where(begins, np.arange(len(query)), 0))  # of equal ones
     number = ranks(query_ptr)[first] + 1 - np.bincount(query, ~is_added, len(query_ids))[query]
-    scores = np.where(is_added, lowest[query] - greatest[query] * _STEP * number, scores)
+    scores = pool.scores[0, order] - greatest[query] * _STEP * np.where(is_added, number, 0.0)
     return Run(query_ids, query_ptr, id_texts(pool.doc_ids[order]), scores)
