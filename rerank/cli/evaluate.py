@@ -236,18 +236,19 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
         [
             path,
             "refused" if estimate.refusal else f"{estimate.value:.4f}",
+            f"{estimate.unseen:.1%}",
             "" if estimate.refusal else f"{estimate.low:.4f} to {estimate.high:.4f}",
             f"{estimate.effective_clicks:.0f}",
-            f"{estimate.unseen:.1%}",
             estimate.n_queries,
         ]
         for path, estimate in values.items()
     ]
-    header = ["run", "value", "95 % interval", "effective clicks", "never shown", "queries"]
+    header = ["run", "value", "never shown", "95 % interval", "effective clicks", "queries"]
     table = text_table(rows, header, form="simple" if form == "table" else form)
-    return "\n".join(
-        [table, *(f"{path}: {estimate.refusal}." for path, estimate in values.items() if estimate.refusal)]
-    )
+    lines = [f"{path}: {estimate.refusal}." for path, estimate in values.items() if estimate.refusal]
+    if len({estimate.unseen for estimate in values.values()}) > 1:
+        lines.append("Documents never shown count as not clicked: values beside different shares do not compare runs.")
+    return "\n".join([table, *lines])
 
 
 def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> str:

@@ -2,7 +2,8 @@
 
 A script that trains one runs after `from lightgbm import LGBMRanker` has become `from rerank.plugins.lightgbm import
 LGBMRanker`, or `import lightgbm as lgb` has become `import rerank.plugins.lightgbm as lgb`: all other names are
-LightGBM's own, and so are its callbacks, its `Booster` and its plots. A parameter that changes the model and has no
+LightGBM's own, and so are its callbacks, its `Booster` and its plots; `train` and `cv`, which train with LightGBM, say
+so. A parameter that changes the model and has no
 counterpart is refused; one that does not, such as `force_row_wise`, has no effect.
 
 Figures are LightGBM's: nDCG has the gain 2^label - 1 (or `label_gain`), a query without a relevant document counts as
@@ -14,6 +15,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any, Self
 
@@ -596,6 +598,22 @@ def _of_numbers(X: Any) -> Any:
         if hasattr(column.dtype, "pyarrow_dtype") or (column.dtype.kind == "O" and not hasattr(column, "cat")):
             plain[name] = numbers("X", column, name)
     return plain
+
+
+def _logged(name: str) -> Callable[..., Any]:
+    """Return a function of LightGBM's that trains, and says that it does so itself."""
+    function = getattr(lightgbm, name)
+
+    @wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        log.warning("lightgbm.%s: trains with LightGBM itself; LGBMRanker of this module trains with rerank.", name)
+        return function(*arguments, **named)
+
+    return call
+
+
+train = _logged("train")
+cv = _logged("cv")
 
 
 def __getattr__(name: str) -> Any:

@@ -231,7 +231,10 @@ class QueryValues(QueryTable, Generic[Value]):
             The values by document id.
 
         """
-        return self[query_id] if query_id in self else default
+        try:
+            return self[query_id]
+        except KeyError:
+            return default
 
     def items(self) -> Iterator[tuple[str, dict[str, Value]]]:
         """Return each query id with the value of each of its documents.

@@ -91,6 +91,9 @@ def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
     value = rerank.off_policy_value(rerank.read_clicks("clicks.jsonl"), run)
     assert lines[2].split()[:2] == ["bm25.run", f"{value.value:.4f}"]
     assert lines[3].split()[:2] == ["strange.run", "refused"]
+    assert lines[0].split()[:4] == ["run", "value", "never", "shown"]
+    assert lines[2].split()[2] == f"{value.unseen:.1%}"
+    assert lines[5] == "Documents never shown count as not clicked: values beside different shares do not compare runs."
     assert lines[4] == "strange.run: expected at most 50% of the first documents never shown, got 100%."
     line = "evaluate --clicks clicks.jsonl bm25.run strange.run --format json"
     figures = json.loads(command(f"{line} -M 5").out)

@@ -690,3 +690,12 @@ def test_columns_that_fit_takes_are_those_that_predict_takes(kind: str) -> None:
     pytest.importorskip("pyarrow")
     rows = TRAIN[FEATURES].astype(kind)
     np.testing.assert_array_equal(lgb.LGBMRanker(**FEW).fit(rows, Y, group=GROUP).predict(rows), fitted().predict(X))
+
+
+def test_functions_that_train_with_lightgbm_say_so(caplog: pytest.LogCaptureFixture) -> None:
+    data = {"objective": "lambdarank", "verbose": -1}, lightgbm.Dataset(X, Y, group=GROUP), 3
+    assert lgb.train(*data).model_to_string() == lightgbm.train(*data).model_to_string()
+    assert caplog.messages == [
+        "lightgbm.train: trains with LightGBM itself; LGBMRanker of this module trains with rerank."
+    ]
+    assert lgb.cv is not lightgbm.cv
