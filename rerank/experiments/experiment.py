@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, log, shown
+from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.evaluation.comparison import Comparison, compare_results, figure
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.evaluation.page import Axis, Curve, Section
@@ -277,8 +277,9 @@ def run_experiment(
             trials = [_trial(prepared, folds) for folds in prepared.folds]
         study = prepared.study
         results = {system: _mean_result(prepared.qrels, trials, system, study.measures) for system in trials[0].runs}
+        baseline = study.baseline or next((name for name in (BASE, study.base) if name in results), None)
         added = [system for system in results if system in ADDED or system.endswith(WITHOUT_HISTORY)]
-        result = StudyResult(trials, results, study.compared_with(results), added, prepared.resources)
+        result = StudyResult(trials, results, baseline, added, prepared.resources)
         if folder is not None:
             with staged_output(folder, last=SETTINGS) as staging:
                 _write(result, study, staging)
@@ -503,11 +504,14 @@ def _of_data(
 
 
 def _checked(study: Study, runs: Mapping[str, Run]) -> Study:
-    """Return the study; refuse names of runs that another system has, and a search that the ranker does not have."""
-    taken = Counter(name.lower() for name in (*SYSTEMS, UNSUPERVISED, *study.trained, *runs))
+    """Return the study; refuse names of other systems, an unknown baseline, and a search that the ranker lacks."""
+    systems = (*SYSTEMS, UNSUPERVISED, *study.trained, *runs)
+    taken = Counter(name.lower() for name in systems)
     name = next((name for name in runs if taken[name.lower()] > 1), None)
     if name is not None:
         raise InvalidInputError(f"runs: expected names that no other system has, in any case, got {name}. Rename it.")
+    if study.baseline not in (None, *systems):
+        raise unknown_name("baseline", str(study.baseline), systems)
     if study.tune:
         search_space(new_model(study, study.ranker, None))
     return study

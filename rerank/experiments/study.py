@@ -7,14 +7,14 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
-from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown, unknown_name
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown
 from rerank.features.recipe import Recipe
 from rerank.files.corpus import data_set_name
 from rerank.files.source import json_object, of_line, read_text
@@ -177,32 +177,6 @@ class Study:
             raise _unknown_base(base)
         return replace(self, base=fitted_model(base) if isinstance(base, Ranker) else base)
 
-    def compared_with(self, systems: Collection[str]) -> str:
-        """Return the baseline: that of the settings, or what the second system starts from, or the first system.
-
-        Parameters
-        ----------
-        systems : collection of str
-            Names of the systems.
-
-        Returns
-        -------
-        str
-            The name.
-
-        Raises
-        ------
-        InvalidInputError
-            If the baseline is not a system.
-
-        """
-        first = next(iter(systems))
-        if self.baseline is None:
-            return next((name for name in (BASE, self.base) if name in systems), first)
-        if self.baseline not in systems:
-            raise unknown_name("baseline", self.baseline, systems)
-        return self.baseline
-
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain JSON values; a model to start from is "model", a run "run:"; see `from_dict`.
 
@@ -279,7 +253,7 @@ _FILE = Record(
         "versions": Table(Text(100)),
         "study": Plain(),
         "inputs": Record(_INPUTS, partial=True),
-        "checksums": Table(_PATH),
+        "checksums": Record(_INPUTS, partial=True),
         "resources": Table(_PATH),
     }
 )
@@ -299,7 +273,7 @@ def write_settings(
         "versions": versions(),
         "study": dict(study),
         "inputs": _paths(inputs, lambda path: Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()),
-        "checksums": _checksums(inputs),
+        "checksums": _paths(inputs, _checksum),
         "resources": dict(resources),
     }
     with whole_file(staging / SETTINGS) as file:
@@ -320,8 +294,8 @@ def read_settings(folder: Path) -> dict[str, Any]:
     except SchemaError as error:
         raise FileFormatError(path, None, error.fault("Run the study again.")) from None
     settings["inputs"] = _paths(settings["inputs"], lambda part: os.path.normpath(folder.resolve() / part))
-    now = _checksums(settings["inputs"])
-    changed = [name for name, checksum in settings["checksums"].items() if now.get(name, checksum) != checksum]
+    now = _paths(settings["inputs"], _checksum)
+    changed = [name for name, checksum in settings["checksums"].items() if now.get(name) != checksum]
     if changed:
         log.warning("%s: these inputs have changed since the study: %s", path, ", ".join(changed))
     return settings
@@ -342,19 +316,12 @@ def _paths(path: Any, change: Callable[[Path], str]) -> Any:
     return Path(path).as_posix() if data_set_name(path) else change(Path(path))
 
 
-def _checksums(inputs: Mapping[str, Any]) -> dict[str, str]:
-    """Return the sha256 of each input that is a file, of the commit of an index, by the path's place: `runs.dense`."""
-    checksums: dict[str, str] = {}
-    for name, value in inputs.items():
-        parts = dict(enumerate(value)) if isinstance(value, list | tuple) else value
-        if isinstance(parts, Mapping):
-            checksums |= _checksums({f"{name}.{part}": path for part, path in parts.items()})
-        elif Path(value).is_file():
-            with open(value, "rb") as file:
-                checksums[name] = hashlib.file_digest(file, "sha256").hexdigest()
-        elif Path(value).is_dir() and index_folders(Path(value)):
-            checksums[name] = open_commit(Path(value))
-    return checksums
+def _checksum(path: Path) -> str:
+    """Return the sha256 of a file, or of the commit of an index; "none" for other folders."""
+    if path.is_file():
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    return open_commit(path) if path.is_dir() and index_folders(path) else "none"
 
 
 @contextmanager

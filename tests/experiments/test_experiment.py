@@ -46,7 +46,9 @@ def test_experiment_draws_the_measure_by_the_calls_of_a_scorer(
 ) -> None:
     """A scorer that prefers the topic's word in the title, as the judgements do."""
     bound = index.using(scorer=lambda query, texts: [text.split()[0] == query.split()[0] for text in texts])
-    result = run_experiment(bound, collection.topics, collection.qrels, tmp_path / "study", OF_BM25)
+    result = run_experiment(
+        bound, collection.topics, collection.qrels, tmp_path / "study", replace(OF_BM25, history=False)
+    )
     assert list(result.results) == ["BM25", *SYSTEMS, "LambdaMART with scorer", "LambdaSMART with scorer"]
     lines = [line.split("\t") for line in (tmp_path / "study" / "scorer.tsv").read_text().splitlines()]
     assert lines[0] == ["system", "calls", "measure"]

@@ -75,10 +75,10 @@ def test_inputs_are_named_from_the_folder_and_their_changes_are_logged(
         "data": [str(tmp_path / "b" / "none.npz")],
         "runs": {"one": str(tmp_path / "b" / "one.run")},
     }
-    assert (moved["checksums"].keys(), caplog.text) == ({"runs.one"}, "")
+    assert (moved["checksums"].keys(), caplog.text) == ({"data", "runs"}, "")
     (tmp_path / "b" / "one.run").write_text("other")
     read_settings(tmp_path / "b" / "study")
-    assert "settings.json: these inputs have changed since the study: runs.one" in caplog.text
+    assert "settings.json: these inputs have changed since the study: runs" in caplog.text
 
 
 def test_settings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
