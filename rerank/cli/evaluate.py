@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +32,7 @@ MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 NOT_OF_CLICKS = ("measures", "complete", "judged_only", "remove_query", "baseline", "per_query", "corpus")
 PAGE = (".html", ".htm")  # endings of an output file
 RULES = ("complete", "depth", "judged_only", "level")
+ABSENT = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
 CHANGES = 3  # queries of a page that gained most, and that lost most
 
 
@@ -127,7 +129,7 @@ def _of_judgements(
 ) -> str:
     """Return the figures of runs and their differences as a page, a table or in another form."""
     from rerank.evaluation.comparison import compare_results, render, text_lines
-    from rerank.evaluation.evaluate import judgements_of
+    from rerank.evaluation.evaluate import judgements_of, log_absent
     from rerank.files.beir import OWN_DOCUMENTS, removes_query
     from rerank.files.lists import warn_of_functions
     from rerank.metrics.registry import parse_measures
@@ -146,7 +148,7 @@ def _of_judgements(
     rules = {**{name: options[name] for name in RULES}, "remove_query": removes_query(options["remove_query"], qrels)}
     read = {}
     results = {}
-    lacking: dict[int, list[str]] = {}  # runs by the number of judged queries that are not in them
+    absent = {}
     for path in map(str, dict.fromkeys((*(() if baseline in (None, *runs) else (baseline,)), *runs))):
         run = rerank.read_run(path)
         with errors_with_files({f"run {run.name}": path}):
@@ -154,14 +156,11 @@ def _of_judgements(
         n_own = 0 if rules["remove_query"] else len(run.own_rows())
         if n_own:
             log.info(f"%s: {OWN_DOCUMENTS}", path, n_own, len(run), "count", "--remove-query")
-        absent = len(judgements) - sum(query_id in run for query_id in judgements)
-        if absent and not options["complete"]:
-            lacking.setdefault(absent, []).append(path)
+        absent[path] = sum(query_id not in run for query_id in judgements)
         if is_page:
             read[path] = run
-    for absent, paths in lacking.items():
-        text = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
-        log.info(text, ", ".join(paths), absent, len(judgements))
+    if not options["complete"]:
+        log_absent(logging.INFO, ABSENT, absent, len(judgements))
     first = str(baseline or next(iter(results)))
     comparison = compare_results(results, first, test=options["test"], correction=options["correction"])
     if is_page:

@@ -362,3 +362,14 @@ def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1, bins: int = 
         raise InvalidInputError(f"run: expected documents of judged queries, got none. {same_ids(run, qrels)}")
     labels = [qrels[query_id].get(doc_id, 0) for query_id in judged for doc_id in judged[query_id]]
     return Reliability.of(np.array(labels) >= target, judged.scores, bins)
+
+
+def log_absent(level: int, text: str, absent: Mapping[str, int], n_judged: int) -> None:
+    """Log the runs that lack judged queries, those that lack as many in one line.
+
+    text    with places for the names of the runs, the number of queries that they lack, and that of all
+    absent  number of judged queries that each run lacks
+    """
+    for number in dict.fromkeys(filter(None, absent.values())):
+        names = ", ".join(name for name, of_run in absent.items() if of_run == number)
+        log.log(level, text, names, number, n_judged)

@@ -9,6 +9,7 @@ again, and the value of a query is its mean over the repeats.
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.evaluation.comparison import Comparison, compare_results, figure
-from rerank.evaluation.evaluate import EvaluationResult, evaluate
+from rerank.evaluation.evaluate import EvaluationResult, evaluate, log_absent
 from rerank.evaluation.page import Axis, Curve, Section
 from rerank.experiments.study import (
     BASE,
@@ -614,15 +615,13 @@ def _warn_of_others(runs: Mapping[str, Run], data: RankingData) -> None:
 def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[str, Run]:
     """Return the judged queries of runs; log how many of these a run lacks."""
     judged = {}
-    lacking: dict[int, list[str]] = {}
+    absent = {}
     for name, run in named_runs(runs).items():
         names = [query_id for query_id in judgements if query_id in run]
-        lacking.setdefault(len(judgements) - len(names), []).append(name)
+        absent[name] = len(judgements) - len(names)
         judged[name] = run.select(run.query_numbers(names))
-    for number, names in lacking.items():
-        if number:
-            text = "run %s: no documents for %d of %d judged queries, which count as 0."
-            log.warning(text, ", ".join(names), number, len(judgements))
+    text = "run %s: no documents for %d of %d judged queries, which count as 0."
+    log_absent(logging.WARNING, text, absent, len(judgements))
     return judged
 
 
