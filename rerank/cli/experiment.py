@@ -34,6 +34,7 @@ from rerank.cli.options import (
 from rerank.errors import InvalidInputError
 
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("candidates", "base", "tune", "baseline")}
+OPTIONS["history"] = "--no-history"
 ELSEWHERE = {"metric": "--metric", "n_jobs": "--threads"}
 MEASURES = ("RR@10", "nDCG@10", "AP")  # as `Study` has them, which help must not import
 OF_ANOTHER = ("data", "output", "cluster")  # what the folder of an experiment may be run again with

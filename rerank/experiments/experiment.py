@@ -79,7 +79,7 @@ from rerank.types.ids import same_ids
 from rerank.types.retriever import BM25
 
 SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
-OF_INDEX = ("k", "candidates", "recipe")  # settings of a study of an index alone
+OF_INDEX = ("k", "candidates", "recipe", "history")  # settings of a study of an index alone
 WITH_SCORER = "with scorer"
 WITHOUT_HISTORY = "without history"
 RESOURCES = ("vectors", "history", "encoder")  # parts of a recipe

@@ -119,6 +119,7 @@ def test_experiment_refuses_options_of_the_other_form(command: Command, tmp_path
             "-k: expected none for data, whose candidates are given, got some.",
         ),
         (("experiment", "data.npz", *out, "--candidates", "bm25"), "--candidates: expected none for data"),
+        (("experiment", "data.npz", *out, "--no-history"), "--no-history: expected none for data"),
         (
             ("experiment", "data.npz", *out, "--cluster", "local:2"),
             "--cluster: expected it without DATA",
