@@ -60,6 +60,7 @@ from rerank.training.folds import (
     groups_by_id,
     groups_of_topics,
     histories_of_folds,
+    predicted,
     query_values,
 )
 from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_blocks, query_rows
@@ -106,7 +107,7 @@ def _scored_lists(
     stripped  features of `without_relevant`; None where no query has relevant candidates
     texts     of `TrainingInputs.as_texts`; None for a model that cannot rank texts
     """
-    scales = [Scale.of(model.predict(training.train_and_stop(fold)[0])) for fold, model in enumerate(models)]
+    scales = [Scale.of(predicted(model, training.train_and_stop(fold)[0])) for fold, model in enumerate(models)]
 
     def lists_of(data_of: Callable[[int], FoldData]) -> OutOfFold:
         return _out_of_fold(replace(training, data_of=data_of), models, scales, target)
@@ -142,7 +143,7 @@ def _out_of_fold(training: FoldTraining, models: Sequence[Ranker], scales: Seque
     predictors = tuple(name for name in PREDICTORS if name in models[0].feature_names_)
     unseen = [training.unseen(fold) for fold in range(training.n_folds)]
     lists = [
-        ScoredLists.of(data, scale.measured(model.predict(data)), predictors)
+        ScoredLists.of(data, scale.measured(predicted(model, data)), predictors)
         for data, model, scale in zip(unseen, models, scales, strict=True)
     ]
     relevant = [data.labels >= target if data.labels is not None else np.empty(0, np.bool_) for data in unseen]
@@ -607,7 +608,7 @@ def _noise(training: FoldTraining, model: Ranker, values: Callable[[Run], Floats
     seed = model.get_params(deep=False)["random_state"] or 0
     others = (model.unfitted_copy().set_params(random_state=seed + number) for number in (1, 2))
     drawn = [model, *(other.fit(train, eval_set=stop) for other in others)]
-    means = [values(unseen.run(each.predict(unseen))).mean() for each in drawn]
+    means = [values(unseen.run(predicted(each, unseen))).mean() for each in drawn]
     return float(np.std(means, ddof=1) * np.sqrt(FOLDS))
 
 
@@ -618,7 +619,7 @@ def _run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Ru
     X[:, [name.startswith(HISTORY) for name in data.feature_names]] = np.nan
     unnamed = replace(training, data_of=FoldData(replace(data, X=X)))
     parts = map(unnamed.unseen, range(training.n_folds))
-    return Run.joined([part.run(model.predict(part)) for part, model in zip(parts, models, strict=True)])
+    return Run.joined([part.run(predicted(model, part)) for part, model in zip(parts, models, strict=True)])
 
 
 def scorer_gain(

@@ -285,3 +285,11 @@ def test_estimate_says_its_standard_deviation_over_random_states(index: rerank.I
     fixed = train(index, collection.topics, collection.qrels, rerank.PlackettLuce())
     assert fixed.estimate is not None
     assert fixed.estimate.noise is None
+
+
+def test_a_run_to_start_from_is_estimated_too(index: rerank.Index, collection: Tiny) -> None:
+    base = index.search(collection.topics, k=50)
+    model = rerank.LambdaMART(n_estimators=5, min_child_samples=5, base=replace(base, name="dense"))
+    trained = train(index, collection.topics, collection.qrels, model, k=50, candidates="bm25")
+    assert trained.estimate is not None
+    assert trained.estimate.candidates > 0.0
