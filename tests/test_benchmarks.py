@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from benchmarks import registry
 from benchmarks.__main__ import as_text, find, main, run
+from benchmarks.guard import check
 from benchmarks.registry import Benchmark, BenchmarkError, Options, Row, known
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -81,6 +82,15 @@ def test_missing_package_is_named_in_one_line() -> None:
 def test_unknown_collection_is_refused_in_one_line() -> None:
     with pytest.raises(BenchmarkError, match=r"^--collection: expected med, cacm, got cranfield\.$"):
         Options(collections=("cranfield",)).chosen_collections(("med", "cacm"))
+
+
+def test_guard_fails_where_a_ratio_fell_by_a_tenth() -> None:
+    stored = {"scoring": 20.0, "training": 2.5}
+    check({"scoring": 18.1, "training": 2.5}, stored)
+    with pytest.raises(
+        BenchmarkError, match=r"^guard: expected 0\.9 of the stored ratios, got scoring 17\.9 of 20\.0\. "
+    ):
+        check({"scoring": 17.9, "training": 2.5}, stored)
 
 
 def test_picture_of_a_benchmark_without_one_is_refused(tmp_path: Path) -> None:

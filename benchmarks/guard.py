@@ -1,0 +1,90 @@
+"""Ratios to other systems that must not fall: run by who changes kernels, features, scoring or training."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data import generated
+from benchmarks.features import default_latency
+from benchmarks.measuring import times_in_turns
+from benchmarks.registry import BenchmarkError, Options, Row, benchmark
+from benchmarks.scoring import train
+from benchmarks.training import trainings
+
+STORED = Path(__file__).with_name("guard.json")  # times as fast as the peer, by work
+SHARE = 0.9  # of a stored ratio, below which it fell
+SIZES = (1, 10, 100, 1000)  # rows that are scored at once
+ROWS = 50_000  # of a training: few, so that all of it takes minutes
+COLLECTION = "cacm"
+
+
+@benchmark(
+    data="generated, 50,000 x 136; cacm, where Pyserini's jnius is installed",
+    peer="LightGBM, Pyserini's search",
+    needs=("lightgbm",),
+)
+def guard(options: Options) -> Iterator[Row]:
+    """Ratios of scoring, training and the default model's query to other systems; fails where one fell by a tenth.
+
+    With `quick`, nothing is compared with the stored ratios: the work is another.
+    """
+    stored = json.loads(STORED.read_text("utf8"))
+    ratios = {}
+    for work, ratio in _ratios(options):
+        ratios[work] = ratio
+        yield {"work": work, "times as fast as the peer": ratio, "stored": stored[work]}
+    if not options.quick:
+        check(ratios, stored)
+
+
+def check(ratios: Mapping[str, float], stored: Mapping[str, float]) -> None:
+    """Raise BenchmarkError where a ratio is below its share of the stored one."""
+    fell = [f"{work} {ratio:.3g} of {stored[work]}" for work, ratio in ratios.items() if ratio < SHARE * stored[work]]
+    if fell:
+        raise BenchmarkError(f"guard: expected {SHARE} of the stored ratios, got {', '.join(fell)}. Repeat it alone.")
+
+
+def _ratios(options: Options) -> Iterator[tuple[str, float]]:
+    """Yield each work, and how many times as fast it is as the peer, by the least times, which load disturbs least."""
+    yield from _scoring(options)
+    systems = ("rerank", "lightgbm")
+    rows = list(trainings(replace(options, repeats=options.n_repeats(3)), systems, options.pick(ROWS, 5000)))
+    yield "training", rows[1]["least"] / rows[0]["least"]
+    if find_spec("jnius"):
+        rows = list(default_latency(replace(options, collections=(COLLECTION,))))
+        yield "query", rows[2]["ms p50"] / rows[0]["ms p50"]
+        yield "query of BM25's candidates", rows[2]["ms p50"] / rows[1]["ms p50"]
+
+
+def _scoring(options: Options) -> Iterator[tuple[str, float]]:
+    """Yield the ratios of scoring some rows at once, on one thread."""
+    import rerank
+    from rerank.runtime.threads import kernel_threads
+    from rerank.trees.score import score_rows
+
+    X, labels, _ = generated(options.pick(20_000, 2000), 1)
+    booster = train(X, labels, 31, options.pick(200, 10))
+    forest = rerank.import_model(booster).forest_
+    with kernel_threads(1):
+        for size in SIZES:
+            parts = [np.ascontiguousarray(X[first : first + size]) for first in range(0, 1000, size)]
+            jobs: dict[str, Callable[[], Any]] = {
+                "rerank": partial(_each, partial(score_rows, forest), parts),
+                "LightGBM": partial(_each, partial(booster.predict, num_threads=1), parts),
+            }
+            times_in_turns(jobs, 1)
+            times = times_in_turns(jobs, options.pick(21, 1))
+            yield f"scoring {size:,}", times["LightGBM"].least / times["rerank"].least
+
+
+def _each(score: Callable[[np.ndarray], Any], parts: list[np.ndarray]) -> None:
+    for part in parts:
+        score(part)
