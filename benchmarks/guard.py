@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from benchmarks.data import generated
 from benchmarks.features import default_latency
-from benchmarks.measuring import times_in_turns
 from benchmarks.registry import BenchmarkError, Options, Row, benchmark
-from benchmarks.scoring import train
+from benchmarks.scoring import by_size, train
 from benchmarks.training import trainings
 
 STORED = Path(__file__).with_name("guard.json")  # times as fast as the peer, by work
 SHARE = 0.9  # of a stored ratio, below which it fell
-SIZES = (1, 10, 100, 1000)  # rows that are scored at once
 ROWS = 50_000  # of a training: few, so that all of it takes minutes
 COLLECTION = "cacm"
 
@@ -66,25 +60,9 @@ def _ratios(options: Options) -> Iterator[tuple[str, float]]:
 
 def _scoring(options: Options) -> Iterator[tuple[str, float]]:
     """Yield the ratios of scoring some rows at once, on one thread."""
-    import rerank
     from rerank.runtime.threads import kernel_threads
-    from rerank.trees.score import score_rows
 
     X, labels, _ = generated(options.pick(20_000, 2000), 1)
-    booster = train(X, labels, 31, options.pick(200, 10))
-    forest = rerank.import_model(booster).forest_
     with kernel_threads(1):
-        for size in SIZES:
-            parts = [np.ascontiguousarray(X[first : first + size]) for first in range(0, 1000, size)]
-            jobs: dict[str, Callable[[], Any]] = {
-                "rerank": partial(_each, partial(score_rows, forest), parts),
-                "LightGBM": partial(_each, partial(booster.predict, num_threads=1), parts),
-            }
-            times_in_turns(jobs, 1)
-            times = times_in_turns(jobs, options.pick(21, 1))
-            yield f"scoring {size:,}", times["LightGBM"].least / times["rerank"].least
-
-
-def _each(score: Callable[[np.ndarray], Any], parts: list[np.ndarray]) -> None:
-    for part in parts:
-        score(part)
+        for size, times in by_size(train(X, labels, 31, options.pick(200, 10)), X, options.pick(21, 2)):
+            yield f"scoring {size:,}", times["LightGBM predict"].least / times["rerank"].least

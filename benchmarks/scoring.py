@@ -15,7 +15,7 @@ import numpy as np
 
 import rerank
 from benchmarks.data import generated
-from benchmarks.measuring import compared, times_in_turns
+from benchmarks.measuring import Times, compared, times_in_turns
 from benchmarks.registry import BenchmarkError, Options, Row, benchmark
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 BATCH, MANY, SINGLES, N_TREES = 1000, 20_000, 200, 200
 TOLERANCE = 1e-9
-SIZES = (1, 8, 64, 1000)  # rows of a batch, for microseconds a row
+SIZES = (1, 10, 100, 1000)  # rows of a batch
 
 
 def train(X: np.ndarray, labels: np.ndarray, n_leaves: int, n_trees: int) -> lightgbm.Booster:
@@ -94,10 +94,22 @@ def _scored(name: str, booster: lightgbm.Booster, X: np.ndarray, folder: Path, o
         }
         jobs = {system: partial(_one_by_one, score, singles) for system, score in each.items()}
         yield from compared(f"{name}, one row", times_in_turns(jobs, _repeats(options)), SINGLES)
+    for size, times in by_size(booster, X, _repeats(options)):
+        yield from compared(f"{name}, {size:,} rows at once", times, BATCH)
+
+
+def by_size(booster: lightgbm.Booster, X: np.ndarray, repeats: int) -> Iterator[tuple[int, dict[str, Times]]]:
+    """Yield the times of this package and of LightGBM to score some rows, so many at once."""
+    from rerank.trees.score import score_rows
+
+    forest = rerank.import_model(booster).forest_
     for size in SIZES:
-        part = np.ascontiguousarray(X[:size])
-        seconds = times_in_turns({"": partial(score_rows, forest, part)}, 51)[""].median
-        yield {"trees": name, "rows at once": size, "us a row": 1e6 * seconds / size}
+        parts = [np.ascontiguousarray(X[first : first + size]) for first in range(0, BATCH, size)]
+        jobs = {
+            "rerank": partial(_one_by_one, partial(score_rows, forest), parts),
+            "LightGBM predict": partial(_one_by_one, partial(booster.predict, num_threads=1), parts),
+        }
+        yield size, times_in_turns(jobs, repeats)
 
 
 def _one_by_one(score: Callable[[np.ndarray], Any], rows: list[np.ndarray]) -> None:
