@@ -407,8 +407,8 @@ class Index(BoundIndex):
             The query's text.
         documents : sequence
             Texts, or documents of fields.
-        k, scores, field, cutoff
-            As for `rerank.rerank_texts`.
+        k, scores, field, cutoff : as for `rerank.rerank_texts`
+            Number of texts to return, first-stage scores, field of a str, and least probabilities.
 
         Returns
         -------
