@@ -89,7 +89,7 @@ class Judged:
     ) -> Judged:
         """Return the queries of a history, see `History`, without the documents that the index does not hold.
 
-        Judgements of a document are those of its copies as well: of these, the lowest number stands for all.
+        A judgement holds for all copies of a document, which are counted under the lowest number among the judged ones.
         """
         words = tuple(sorted(set().union(*terms)))
         word_ptr, query_words, freqs = counted_terms(terms, {word: number for number, word in enumerate(words)})
