@@ -46,7 +46,7 @@ from rerank.files.source import (
     text,
     text_lines,
 )
-from rerank.runtime.codec import is_unicode
+from rerank.runtime.codec import check_nesting, is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
 
@@ -272,8 +272,11 @@ def _json_rows(path: Path, odd: _OddRows) -> Iterator[list[tuple[int, dict[str, 
     for first, chunk in chunks(path):
         lines = [(line, raw) for line, raw in enumerate(chunk.split(b"\n"), first) if raw.strip()]
         try:
-            objects = json.loads(f"[{b','.join(raw for _, raw in lines).decode()}]")
-        except (ValueError, RecursionError):
+            texts = [raw.decode() for _, raw in lines]
+            for text in texts:
+                check_nesting(text)
+            objects = json.loads(f"[{','.join(texts)}]")
+        except ValueError:
             objects = []
         if len(objects) == len(lines) and set(map(type, objects)) <= {dict}:
             rows = [(line, members) for (line, _), members in zip(lines, objects, strict=True)]

@@ -60,7 +60,7 @@ from rerank.exchange.registry import (
     register,
 )
 from rerank.rankers.imported import stored_name
-from rerank.runtime.codec import SchemaError, parse_json
+from rerank.runtime.codec import SchemaError, check_nesting, parse_json
 from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, WORD_BITS, Forest, Tree, set_members
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, pointers
@@ -170,7 +170,9 @@ def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, lis
     columns = [column for column, info in enumerate(infos) if info != "none" and not info.startswith("[")]
     columns = columns if named is None else [int(column) for column in named[1].split(b",")]
     try:
-        values = json.loads(text.decode().strip().partition("\n")[0])
+        line = text.decode().strip().partition("\n")[0]
+        check_nesting(line)
+        values = json.loads(line)
         fields = [CategoryValues().read(column, {}) for column in values or ()]
     except (UnicodeDecodeError, ValueError, TypeError, SchemaError):
         raise FormatFault(

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown
 from rerank.runtime import codec
-from rerank.runtime.codec import ParseFault, parse_toml
+from rerank.runtime.codec import ParseFault, check_nesting, parse_toml
 from rerank.runtime.output import path_of
 from rerank.types.ids import (
     ID,
@@ -350,16 +350,21 @@ def is_json_line(content: str) -> bool:
     """Return whether a first line is one of JSONL: no array, and no object that goes on in the next line."""
     content = content.strip()
     try:
+        check_nesting(content)
         _, end = _DECODER.raw_decode(content)
     except json.JSONDecodeError as fault:
         return fault.pos < len(content)
-    except RecursionError:
+    except ParseFault:
         return True
     return end < len(content) or not content.startswith("[")
 
 
 def _objects_of_text(path: Path, line: int, content: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line and the object of each part of a text that begins at a line, of its array or not."""
+    try:
+        check_nesting(content)
+    except ParseFault as fault:
+        raise FileFormatError(path, line, f"expected JSON objects, got {fault}. Correct it.") from None
     at = _after_blanks(content, 0)
     in_array = content[at] == "["
     at = _after_blanks(content, at + in_array)
@@ -371,7 +376,7 @@ def _objects_of_text(path: Path, line: int, content: str) -> Iterator[tuple[int,
         counted = at
         try:
             _, end = _DECODER.raw_decode(content, at)
-        except (json.JSONDecodeError, RecursionError):
+        except json.JSONDecodeError:
             end = len(content)  # what is wrong is said by the strict parser
         yield line, of_line(path, line, json_object, content[at:end])
         at = _after_blanks(content, end)

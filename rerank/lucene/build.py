@@ -23,7 +23,7 @@ from rerank.lucene.arrays import write_arrays
 from rerank.lucene.folder import SUBFOLDER, check_target, shard_names, shard_of, staged_folder
 from rerank.lucene.jvm import ENGLISH, add_options, ask_json, check_language
 from rerank.lucene.search import Searcher, java_threads
-from rerank.runtime.codec import is_unicode
+from rerank.runtime.codec import check_nesting, is_unicode
 from rerank.runtime.output import path_of
 from rerank.runtime.progress import progress_bar, track
 from rerank.types.ids import MOST_LETTERS
@@ -250,6 +250,7 @@ def stored_fields(stored: str | None) -> dict[str, Any]:
     if stored is None:
         return {}
     try:
+        check_nesting(stored)
         document = json.loads(stored, parse_constant=lambda name: None)  # answers are JSON, which has no NaN
     except ValueError:
         return {CONTENTS: stored}

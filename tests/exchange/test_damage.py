@@ -169,11 +169,11 @@ def test_circles_and_shared_nodes_are_refused(contents: dict[str, bytes], tmp_pa
 
 def test_nesting_without_end_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model"
-    path.write_text("[" * 100_000 + '"nodeid"')
+    path.write_text("[" * 501 + '"nodeid"')
     with pytest.raises(FileFormatError, match="nested too deep"):
         rerank.import_model(path, format="xgboost-dump")
     with pytest.raises(ValueError, match="expected a UBJSON value"):
-        parse_ubjson(b"[" * 100_000)
+        parse_ubjson(b"[" * 501)
     with pytest.raises(ValueError, match=r"breaks off|count of what is in the file"):
         parse_ubjson(b"[$D#L" + (2**40).to_bytes(8, "big"))
 

@@ -21,7 +21,7 @@ from tests.files.test_data import about, changed
 from tests.files.test_svmlight import small_data
 
 INFINITE = np.array([[1, 2, np.inf], [3, 4, 5]], np.float32)
-DEEP = np.frombuffer(b"[" * 100_000, np.uint8)
+DEEP = np.frombuffer(b"[" * 501, np.uint8)
 VALUES: list[tuple[dict[str, Any], str]] = [
     (
         {"X": INFINITE},
@@ -205,7 +205,7 @@ def test_text_data_refuse_the_same(tmp_path: Path) -> None:
         ("# features: a a", "1 qid:1 1:2 2:3", "expected feature names that are text, each there once, got 'a'"),
         ("# x", "1e30 qid:1 1:2", "expected a finite label in every row"),
         ("# x", "1 qid:1 1:2 # docid = a weight = -1", "expected finite weights of at least 0"),
-        ("# rerank: " + "[" * 100_000, "1 qid:1 1:2", "got brackets nested too deep"),
+        ("# rerank: " + "[" * 501, "1 qid:1 1:2", "got brackets nested too deep"),
     ):
         path.write_text(f"{header}\n{row}\n")
         with pytest.raises(FileFormatError, match=message) as caught:

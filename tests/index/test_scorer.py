@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -119,7 +120,7 @@ def test_texts_are_ordered_by_the_last_stage_as_documents_of_the_index_are(
 ) -> None:
     data = index.features(index.search(collection.topics, k=30), collection.topics, collection.qrels)
     model = rerank.LambdaMART(n_estimators=3, min_child_samples=5).fit(data)
-    scorer = Scorer("s", lambda query, texts: [float(hash(text) % 97) for text in texts])
+    scorer = Scorer("s", lambda query, texts: [float(crc32(text.encode()) % 97) for text in texts])
     bound = index.using(scorer=scorer)
     query = collection.topics["q0"]
     model.last_stage_ = LastStage("s", 10, 2.0)

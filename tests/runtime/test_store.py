@@ -152,7 +152,7 @@ def test_content_is_checked_once_for_each_state_of_the_file(tmp_path: Path) -> N
 
 
 def test_headers_that_are_no_json_object_of_the_kind_are_refused(file: Path) -> None:
-    for text in (b"", b"[]", b"{}", b"\xff", b"[" * 100_000, b'{"format": "tests"}', b'{"format": NaN}'):
+    for text in (b"", b"[]", b"{}", b"\xff", b"[" * 501, b'{"format": "tests"}', b'{"format": NaN}'):
         with zipfile.ZipFile(file, "w") as archive, archive.open("about.npy", "w") as entry:
             np.save(entry, np.frombuffer(text, np.uint8))
         with pytest.raises(FileFormatError, match="expected a test, got"):
