@@ -4,7 +4,9 @@
 
 Without names it is every extra but those that bring PyTorch (gigabytes), which have to be named. Packages come from the
 package index that pip is set up with; the package and its jar are wheels of this checkout. The environment of `lucene`
-comes first and makes an index, data and a model of a small collection, which the other calls read.
+comes first and makes an index, data and a model of a small collection, which the other calls read. At the end, without
+names, one environment has all of these extras: what is installed decides nothing, so the call of `lucene` must write
+the same run, data, model and better run there, to the byte.
 
 Each row has the seconds and the MB of the installation, what was called, and what came out. An extra without a call, a
 failed installation and a failed call are failures.
@@ -28,6 +30,7 @@ from tests.examples import write_collection
 
 TORCH = "torch==2.13.0"
 WITH_TORCH = ("pyserini", "sentence-transformers")
+WRITTEN = ("bm25.run", "data.npz", "model.json", "better.run")  # by the call of `lucene`
 LIMIT = 900  # seconds of an installation or a call
 ROW = "{:<22}{:>8}{:>8}  {:<46}{}"
 
@@ -357,10 +360,9 @@ def megabytes(folder: Path) -> float:
     return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir()) / 1e6
 
 
-def check(extra: str, wheels: Path, shared: Path, scratch: Path) -> str:
-    """Install an extra in a new environment, make its call in the shared folder, and return the row of the table."""
-    call = CALLS[extra]
-    environment = scratch / f"environment-{extra}"
+def check(extra: str, call: Call, wheels: Path, shared: Path, scratch: Path) -> str:
+    """Install an extra in a new environment, make a call in the shared folder, and return the row of the table."""
+    environment = scratch / "environment"
     python = environment / "bin" / "python"
     wheel = next(wheels.glob("lucene_rerank-*.whl"))
     extras = ",".join(filter(None, (extra, call.beside)))
@@ -376,6 +378,18 @@ def check(extra: str, wheels: Path, shared: Path, scratch: Path) -> str:
     out = run(python, "-c", START + call.code, folder=shared, **folders).strip().splitlines()
     shutil.rmtree(environment)
     return ROW.format(extras, f"{seconds:.0f}", f"{size:.0f}", call.title, out[-1])
+
+
+def check_all(names: list[str], wheels: Path, shared: Path, scratch: Path) -> str:
+    """Make the call of `lucene` in an environment of all extras, and compare the files with those of `lucene`."""
+    folder = scratch / "all"
+    folder.mkdir()
+    write_collection(folder)
+    row = check(",".join(names), CALLS["lucene"], wheels, folder, scratch)
+    different = [name for name in WRITTEN if (folder / name).read_bytes() != (shared / name).read_bytes()]
+    if different:
+        raise FailedError(f"expected the bytes that `lucene` alone writes, got others of {', '.join(different)}")
+    return f"all, {row.partition(' ')[2].strip()}; {', '.join(WRITTEN)}: the same bytes"
 
 
 def main() -> None:
@@ -397,12 +411,14 @@ def main() -> None:
         print(ROW.format("extra", "s", "MB", "call", "result"), flush=True)
         for name in dict.fromkeys(["lucene", *names]):  # the others read what the call of `lucene` writes
             try:
-                print(check(name, wheels, shared, scratch), flush=True)
+                print(check(name, CALLS[name], wheels, shared, scratch), flush=True)
             except FailedError as error:
                 failures.append(f"{name}: {error}")
                 print(ROW.format(name, "", "", CALLS[name].title, "failed"), flush=True)
             if failures and name == "lucene":
                 break
+        if not given and not failures:
+            print(check_all(names, wheels, shared, scratch), flush=True)
     if failures:
         sys.exit("\n".join(failures))
 
