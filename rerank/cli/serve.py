@@ -131,10 +131,12 @@ def command(
 
 def _token(file: Path | None, without: bool, host: str) -> str | None:
     """Return the token; refuse an address that others reach without one."""
+    from rerank.runtime.json_files import read_whole
     from rerank.service.settings import is_loopback
 
     if file is not None:
-        token = file.read_text("utf8", "replace").strip()
+        with file.open("rb") as handle:
+            token = read_whole(handle, file).decode("utf8", "replace").strip()
         if not token or not token.isascii() or not token.isprintable() or " " in token:
             raise InvalidInputError(
                 f"{file}: expected a token of printable ASCII characters, got none. Write one line."

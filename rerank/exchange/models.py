@@ -34,7 +34,7 @@ from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models
 from rerank.runtime.codec import LARGEST, SchemaError
 from rerank.runtime.json_files import read_whole
-from rerank.runtime.output import check_outputs, whole_file
+from rerank.runtime.output import check_outputs, path_of, whole_file
 from rerank.trees.forest import Forest
 
 _OTHERS = {  # beginning of a file: what it is, and what to do
@@ -95,7 +95,7 @@ def export_model(
         engine does not compute.
 
     """
-    check_outputs({"path": path, "feature set": feature_set})
+    check_outputs({"path": path_of(path), "feature set": feature_set})
     model = fitted_model(model)
     kind = format_named(format)
     if not kind.writes:

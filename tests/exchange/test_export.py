@@ -285,6 +285,11 @@ def test_files_beside_stdout_are_refused() -> None:
         rerank.export_model(warm, "-", "xgboost-dump")
 
 
+def test_a_path_that_is_none_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="path: expected the name of a file, got 'None'"):
+        rerank.export_model(random_model(1), None, "lightgbm")
+
+
 def test_a_format_that_is_only_read_says_which_are_written(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match="catboost: expected a format that can be written"):
         rerank.export_model(random_model(1), tmp_path / "model", "catboost")
