@@ -6,6 +6,7 @@ The public names; each loads when it is first used, so that `import rerank` cost
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rerank.runtime.fillers import FILLERS
 from rerank.version import __version__
 
 if TYPE_CHECKING:
@@ -152,6 +153,7 @@ _HOMES = {
     "write_qrels": "rerank.files.trec",
     "write_run": "rerank.files.trec",
 }
+FILLERS.update({"system": ("rerank.exchange",), "family of features": ("rerank.history",)})
 __all__ = ["__version__", *_HOMES]
 
 

@@ -55,7 +55,7 @@ def _modules() -> dict[str, Path]:
 
 
 def _imports(path: Path, modules: Collection[str]) -> set[str]:
-    """Return the modules of this package that a file imports: at its top, in functions, and for types."""
+    """Return the modules of this package that a file imports: at its top, in functions, for types, or by a name."""
     nodes = list(ast.walk(ast.parse(path.read_text("utf8"))))
     names = [
         f"{node.module}.{alias.name}"
@@ -64,6 +64,8 @@ def _imports(path: Path, modules: Collection[str]) -> set[str]:
         for alias in node.names
     ]
     names += [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    texts = [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    names += [text for text in texts if re.fullmatch(r"rerank(\.\w+)+", text)]
     return {
         name if name in modules else name.rpartition(".")[0] for name in names if name.split(".")[0] == "rerank"
     } & set(modules)

@@ -34,7 +34,8 @@ from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import LambdaMART, sizes_of
 from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
+from rerank.rankers.training_context import ALONE, TrainingContext
+from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.progress import track
 from rerank.trees.forest import Forest, trees_between
 from rerank.trees.score import score_rows

@@ -27,11 +27,11 @@ from rerank.exchange.registry import (
 from rerank.exchange.search_engines import stored_model
 from rerank.files.source import BYTE_ORDER_MARK, check_file, open_source
 from rerank.rankers.arrays import numbered_names
+from rerank.rankers.bases import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker, fitted_model
-from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models
 from rerank.runtime.codec import LARGEST, SchemaError
 from rerank.runtime.json_files import read_whole
 from rerank.runtime.output import check_outputs, path_of, whole_file

@@ -47,10 +47,10 @@ from rerank.history.history import History
 from rerank.index.bound import named_runs, needed_resources
 from rerank.index.index import Index, opened
 from rerank.pipeline.rerank import rerank
+from rerank.rankers.bases import UnsupervisedBase
 from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.parameters import check_names
 from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
-from rerank.rankers.warm_start import UnsupervisedBase
 from rerank.retrieval.base import Candidates, Part, UnionRun
 from rerank.retrieval.fusion import fuse
 from rerank.runtime.output import whole_file

@@ -26,10 +26,10 @@ from rerank.features.recipe import Recipe, directions
 from rerank.files.lists import data_of
 from rerank.metrics.registry import parse_measures
 from rerank.metrics.reliability import Reliability
+from rerank.rankers.bases import NoBase
 from rerank.rankers.fusion import Fusion
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import FORMAT, VERSION, Ranker, fitted_model
-from rerank.rankers.warm_start import NoBase
 from rerank.training.folds import query_values
 from rerank.trees.structures import FEATURES, SplitConstraints
 from rerank.types import RankingData

@@ -21,8 +21,8 @@ from rerank.features.recipe import Recipe, column_groups
 from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
 from rerank.index.bound_model import BoundModel, Scored
 from rerank.index.index import Index, opened
+from rerank.rankers.bases import Base, CandidateRunBase, FeatureBase, ModelBase, OtherRunBase, run_scores
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, OtherRunBase, run_scores
 from rerank.types import Run, Topics
 
 Pair = tuple[float, float]

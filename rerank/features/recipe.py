@@ -28,9 +28,7 @@ from rerank.runtime.codec import Choice, Field, Names, Number, Record, SchemaErr
 from rerank.runtime.registry import Registry
 from rerank.types.retriever import PASSAGE_EXAMPLE, PASSAGE_RULE, Passages
 
-_REGISTRY: Registry[Family] = Registry(
-    "family of features", "rerank.features.families", "rerank.history", of_instances=True
-)
+_REGISTRY: Registry[Family] = Registry("family of features", "rerank.features.families", of_instances=True)
 known_families = _REGISTRY.known
 family = _REGISTRY.get
 register = _REGISTRY.register

@@ -36,7 +36,7 @@ from rerank.rankers.calibration import Probabilities
 from rerank.rankers.cutoff import Cutoff, check_cutoff
 from rerank.rankers.last_stage import LastStage
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.warm_start import check_base_run, check_retrievers, trained_retriever
+from rerank.rankers.retriever_checks import check_base_run, check_retrievers, trained_retriever
 from rerank.retrieval.base import DEPTH, Candidates, UnionRun
 from rerank.types import Floats, Ints, RankingData, Run, Topics
 from rerank.types.ids import position_order, trec_order

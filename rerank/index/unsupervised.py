@@ -8,9 +8,10 @@ from rerank.errors import log
 from rerank.features.extract import column_plan
 from rerank.features.recipe import Recipe, family
 from rerank.index.bound import BoundIndex
+from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.imported import Unsupervised
 from rerank.rankers.ranker import Ranker, fitted_model
-from rerank.rankers.warm_start import RANK, SCORES, UNSUPERVISED
+from rerank.rankers.standard_scores import RANK, SCORES
 from rerank.retrieval.base import DEPTH, Candidates
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.vectors.vectors import ENCODER, LSI

@@ -8,7 +8,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 
 from rerank.plugins.texts import DocumentRetriever, TextReranker
-from rerank.rankers.warm_start import UNSUPERVISED
+from rerank.rankers.bases import UNSUPERVISED
 
 
 class Stored:

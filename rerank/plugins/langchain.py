@@ -9,7 +9,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, PrivateAttr
 
 from rerank.plugins.texts import DocumentRetriever, TextReranker
-from rerank.rankers.warm_start import UNSUPERVISED
+from rerank.rankers.bases import UNSUPERVISED
 
 
 class RerankCompressor(BaseDocumentCompressor):

@@ -30,8 +30,10 @@ from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import category_values, coded, feature_matrix, number_column, numbers
 from rerank.rankers.boosted import MART, BoostedTrees, LambdaMART
+from rerank.rankers.early_stopping import EarlyStopping, callback_fault
 from rerank.rankers.parameters import SAME, check_names
-from rerank.rankers.training import EarlyStopping, TrainingContext, TrainingSet, callback_fault
+from rerank.rankers.training_context import TrainingContext
+from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.threads import cores
 from rerank.trees.boost import StepLength
 from rerank.trees.leafwise import CAT_L2, CAT_SMOOTH, MAX_CAT_THRESHOLD, MAX_CAT_TO_ONEHOT, MIN_DATA_PER_GROUP

@@ -8,7 +8,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, Query
 
 from rerank.errors import InvalidInputError
 from rerank.plugins.texts import TextReranker
-from rerank.rankers.warm_start import UNSUPERVISED
+from rerank.rankers.bases import UNSUPERVISED
 
 
 class RerankPostprocessor(BaseNodePostprocessor):

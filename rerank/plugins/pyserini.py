@@ -18,8 +18,8 @@ from rerank.index.bound_model import BoundModel
 from rerank.index.index import Index
 from rerank.index.texts import stored_fields
 from rerank.lucene.jvm import start_java
+from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Run, Topics
 from rerank.types.retriever import UNNAMED, Retriever
 

@@ -17,8 +17,8 @@ from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.index.bound_model import BoundModel
 from rerank.index.index import Index
+from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker, read_model
-from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Qrels, RankingData, Run, Topics
 
 RESULT_COLUMNS = ("docno", "score", "rank")

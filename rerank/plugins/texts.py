@@ -9,9 +9,9 @@ from rerank.index.bound_model import BoundModel
 from rerank.index.index import Index
 from rerank.index.texts import stored_fields, stored_texts
 from rerank.lucene.build import is_text
+from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Topics
 from rerank.types.ids import QUERY
 from rerank.types.retriever import CONTENTS

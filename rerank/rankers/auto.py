@@ -22,7 +22,11 @@ from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.lambdarank import LambdaObjective, lambdarank_for
 from rerank.rankers.arrays import numbered_names, zeros_of
+from rerank.rankers.base_unit import deviation_in_queries, spread_at_the_top
+from rerank.rankers.base_weight import WeightedBase, mean_and_error
+from rerank.rankers.bases import NoBase
 from rerank.rankers.boosted import FEW, SOME, BoostedTrees, LambdaMART
+from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.imported import Imported
 from rerank.rankers.parameters import (
     Metric,
@@ -36,16 +40,9 @@ from rerank.rankers.parameters import (
     stopping_parameter,
 )
 from rerank.rankers.ranker import PROGRESS, Ranker, ranker_class, register, stored_rankers
-from rerank.rankers.training import (
-    ALONE,
-    EarlyStopping,
-    TrainingContext,
-    TrainingSet,
-    Validation,
-    fold_of_queries,
-    without_start,
-)
-from rerank.rankers.warm_start import NoBase, WeightedBase, deviation_in_queries, mean_and_error, spread_at_the_top
+from rerank.rankers.training_context import ALONE, TrainingContext
+from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
+from rerank.rankers.validation import Validation
 from rerank.runtime.codec import Array, Choice, Field, Number, SchemaError, Sizes, Text, Whole
 from rerank.runtime.numerics import cross_product, gram, inverse, product
 from rerank.runtime.progress import track
@@ -261,7 +258,7 @@ class Auto(Combination):
 
     The members together score a document by the mean of their scores, each divided by its standard deviation within
     queries. Members are trained without the base. The base's scores are then added, with the weight that is best on
-    held-out queries (warm_start.py).
+    held-out queries (base_weight.py).
 
     Without eval_set, the queries are divided into folds, and each member scores each fold after training on the others.
     All members together are chosen, unless the best single member is better by more than two standard errors of the
@@ -476,7 +473,7 @@ class Ensemble(Combination):
 
     The queries are divided into folds, and each member scores each fold after training on the others. The second stage
     is trained on these scores. Then the members are trained again on all queries. Members are trained without the base;
-    its scores are added in the second stage, with the weight that is best on held-out queries (warm_start.py).
+    its scores are added in the second stage, with the weight that is best on held-out queries (base_weight.py).
 
         linear   base + sum_m w_m f_m, w by steps on LambdaRank's gradients with the documents' own curvature
         boosted  base + LambdaMART(f_1, f_2, ...)

@@ -33,6 +33,9 @@ from rerank.objectives.costs import (
 )
 from rerank.objectives.lambdarank import lambdarank_for, order_matters
 from rerank.rankers.arrays import numbered_names
+from rerank.rankers.base_unit import spread_at_the_top, start_in_units
+from rerank.rankers.base_weight import BaseWeight, WeightedBase
+from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.parameters import (
     NORMALIZE,
     SEED,
@@ -44,16 +47,9 @@ from rerank.rankers.parameters import (
     watched_metric,
 )
 from rerank.rankers.ranker import PROGRESS, Ranker, register
-from rerank.rankers.training import (
-    ALONE,
-    EarlyStopping,
-    TrainingContext,
-    TrainingSet,
-    Validation,
-    fold_of_queries,
-    without_start,
-)
-from rerank.rankers.warm_start import BaseWeight, WeightedBase, spread_at_the_top, start_in_units
+from rerank.rankers.training_context import ALONE, TrainingContext
+from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
+from rerank.rankers.validation import Validation
 from rerank.retrieval.mixture import TOLERANCE, Lines, best_share
 from rerank.runtime.codec import Choice, Flag, Number, Whole, at
 from rerank.runtime.progress import track

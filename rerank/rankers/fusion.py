@@ -59,12 +59,15 @@ from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.costs import PlackettLuceObjective
 from rerank.rankers.auto import Auto, complete_member
+from rerank.rankers.base_unit import deviation_in_queries
+from rerank.rankers.base_weight import mean_and_error
+from rerank.rankers.bases import ModelBase
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.calibration import least_within_bounds
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.ranker import Ranker, fitted_model, register
-from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
-from rerank.rankers.warm_start import ModelBase, deviation_in_queries, mean_and_error
+from rerank.rankers.training_set import TrainingSet, fold_of_queries
+from rerank.rankers.validation import Validation
 from rerank.retrieval.fusion import (
     JUDGED,
     OF_SOURCE,

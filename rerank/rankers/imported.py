@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, log
 from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
+from rerank.rankers.bases import UNSUPERVISED, UnsupervisedBase
 from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.parameters import JOBS, jobs_parameter
 from rerank.rankers.ranker import PROGRESS, Ranker, register
-from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
-from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
+from rerank.rankers.training_context import ALONE, TrainingContext
+from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.codec import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at
 from rerank.runtime.mapped_rows import changed_rows
 from rerank.trees.forest import Forest

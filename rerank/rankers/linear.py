@@ -31,11 +31,12 @@ from numpy.typing import NDArray
 
 from rerank.objectives.base import LabelCost
 from rerank.objectives.costs import Hinge, Logistic, PlackettLuceObjective
+from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.calibration import BLOCK, Standardizer, least_within_bounds
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, Ranker, register
-from rerank.rankers.training import ALONE, TrainingContext, TrainingSet, check_pairs, pair_counts
-from rerank.rankers.warm_start import spread_at_the_top, start_in_units
+from rerank.rankers.training_context import ALONE, TrainingContext
+from rerank.rankers.training_set import TrainingSet, check_pairs, pair_counts
 from rerank.runtime.codec import Number, Whole
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import array_dot, cross_product, gram, inverse, product

@@ -24,7 +24,9 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.costs import PreferencePairs, RankNetObjective
 from rerank.objectives.lambdarank import lambdarank_for, order_matters
+from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.calibration import BLOCK, Standardizer
+from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.linear import StandardizedRanker
 from rerank.rankers.parameters import (
     JOBS,
@@ -37,16 +39,9 @@ from rerank.rankers.parameters import (
     watched_metric,
 )
 from rerank.rankers.ranker import PROGRESS, register
-from rerank.rankers.training import (
-    ALONE,
-    EarlyStopping,
-    TrainingContext,
-    TrainingSet,
-    Validation,
-    check_training_data,
-    pair_counts,
-)
-from rerank.rankers.warm_start import spread_at_the_top, start_in_units
+from rerank.rankers.training_context import ALONE, TrainingContext
+from rerank.rankers.training_set import TrainingSet, check_training_data, pair_counts
+from rerank.rankers.validation import Validation
 from rerank.runtime.codec import Flag, Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_dot, cross_product, exp, product

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import CostObjective
 from rerank.objectives.costs import ExponentialPairs, PairwiseExponential
+from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.boosted import ForestRanker
+from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.linear import least_convex
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, register
-from rerank.rankers.training import ALONE, EarlyStopping, TrainingContext, TrainingSet, check_pairs, pair_counts
-from rerank.rankers.warm_start import spread_at_the_top, start_in_units
+from rerank.rankers.training_context import ALONE, TrainingContext
+from rerank.rankers.training_set import TrainingSet, check_pairs, pair_counts
 from rerank.runtime.codec import Choice, Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_dot, array_log, array_log1p

@@ -37,7 +37,19 @@ from rerank.rankers.arrays import (
     validation_arrays,
     zeros_of,
 )
+from rerank.rankers.bases import (
+    NO_BASE,
+    Base,
+    CandidateRunBase,
+    GivenScoresBase,
+    NoBase,
+    StoredBase,
+    model_readers,
+    resolve_base,
+    run_scores,
+)
 from rerank.rankers.calibration import Calibration, Probabilities
+from rerank.rankers.early_stopping import Callback, EarlyStopping
 from rerank.rankers.last_stage import LastStage
 from rerank.rankers.parameters import (
     Estimator,
@@ -47,31 +59,10 @@ from rerank.rankers.parameters import (
     not_fitted_error,
     plain_parameters,
 )
-from rerank.rankers.training import (
-    ALONE,
-    Callback,
-    EarlyStopping,
-    PreferenceRows,
-    TrainingContext,
-    TrainingSet,
-    Validation,
-    check_size,
-    check_training_data,
-)
-from rerank.rankers.warm_start import (
-    NO_BASE,
-    Base,
-    CandidateRunBase,
-    GivenScoresBase,
-    NoBase,
-    StoredBase,
-    check_base_run,
-    check_retrievers,
-    model_readers,
-    note_unknown_start,
-    resolve_base,
-    run_scores,
-)
+from rerank.rankers.retriever_checks import check_base_run, check_retrievers, note_unknown_start
+from rerank.rankers.training_context import ALONE, TrainingContext
+from rerank.rankers.training_set import PreferenceRows, TrainingSet, check_size, check_training_data
+from rerank.rankers.validation import Validation
 from rerank.runtime.codec import (
     Anything,
     Choice,

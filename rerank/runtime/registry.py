@@ -11,6 +11,7 @@ from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
 
 from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.runtime.fillers import FILLERS
 
 Entry = TypeVar("Entry")
 Registered = TypeVar("Registered", bound=Any)
@@ -25,7 +26,7 @@ class Registry(Generic[Entry]):
     what : str
         What the objects are, for errors: "ranker".
     *packages : str
-        The packages whose modules register them: "rerank.rankers".
+        The packages whose modules register them: "rerank.rankers"; those above are in `FILLERS`.
     of_instances : bool, default=False
         Whether an instance of a registered class is the object.
 
@@ -54,7 +55,7 @@ class Registry(Generic[Entry]):
     def known(self) -> dict[str, Entry]:
         """Import every module of the packages and return all objects, by name in alphabetical order."""
         if not self._all_imported:
-            for package in self.packages:
+            for package in (*self.packages, *FILLERS.get(self.what, ())):
                 for module in iter_modules(import_module(package).__path__):
                     import_module(f"{package}.{module.name}")
             self._all_imported = True

@@ -35,9 +35,9 @@ from rerank.index.texts import (
     texts_of_queries,
     texts_of_rows,
 )
+from rerank.rankers.bases import UNSUPERVISED, CandidateRunBase
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.cutoff import Cutoff
-from rerank.rankers.warm_start import UNSUPERVISED, CandidateRunBase
 from rerank.retrieval.base import DEPTH, Candidates, UnionRun
 from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob, json_bytes
 from rerank.service.querylog import QueryLog

@@ -24,10 +24,10 @@ from rerank.features.recipe import Recipe, family
 from rerank.history.history import History
 from rerank.index.index import Index
 from rerank.metrics.base import Measure, RankedLists
+from rerank.rankers.bases import OtherRunBase
+from rerank.rankers.early_stopping import TrainingProgress
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import HISTORY, Ranker, given_base
-from rerank.rankers.training import TrainingProgress
-from rerank.rankers.warm_start import OtherRunBase
 from rerank.types import Floats, Ints, RankingData, Run, Topics, query_rows
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import trec_order

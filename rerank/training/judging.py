@@ -20,7 +20,7 @@ from rerank.index.index import Index
 from rerank.index.unsupervised import default_candidates
 from rerank.metrics.ndcg import DCG
 from rerank.pipeline.rerank import rerank
-from rerank.rankers.warm_start import UNSUPERVISED
+from rerank.rankers.bases import UNSUPERVISED
 from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.store import cache_folder, read_note, write_note
 from rerank.types.retriever import BM25

@@ -40,11 +40,11 @@ from rerank.index.index import Index, opened
 from rerank.index.unsupervised import default_candidates
 from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import named, parse_measure
+from rerank.rankers.bases import UNSUPERVISED, UnsupervisedBase
 from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
 from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
-from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.retrieval.base import DEPTH, Candidates, UnionRun
 from rerank.training.clicks import labelled_by_clicks
 from rerank.training.folds import (

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import rerank
-from rerank.rankers import warm_start
+from rerank.rankers import retriever_checks
 from tests.cli.conftest import SMALL, Command
 
 
 @pytest.fixture(autouse=True)
 def forget_notes() -> None:
     """A note is logged once in a process."""
-    warm_start._note.cache_clear()
+    retriever_checks._note.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_candidates_of_other_parameters_are_refused(
 def test_candidates_of_an_unknown_retriever_are_taken_and_said_once(command: Command, models: Path) -> None:
     expected = command("rank warm.json b.npz -o -").out
     for arguments in ("rank warm.json tag.npz", "rerank index warm.json topics.tsv --run tag.run"):
-        warm_start._note.cache_clear()
+        retriever_checks._note.cache_clear()
         done = command(f"{arguments} -o -")
         assert (done.code, done.out) == (0, expected)
         assert done.err == (

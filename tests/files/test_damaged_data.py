@@ -187,7 +187,7 @@ def test_a_record_of_parts_that_do_not_fit_is_refused(members: dict[str, Any], m
 
 
 def test_training_refuses_what_the_readers_refuse() -> None:
-    from rerank.rankers.training import check_training_data
+    from rerank.rankers.training_set import check_training_data
 
     for members, message in (
         ({"X": INFINITE}, "training data: expected finite features, or NaN where missing, got inf in feature"),

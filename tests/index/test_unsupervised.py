@@ -13,7 +13,7 @@ from rerank.errors import InvalidInputError
 from rerank.index.unsupervised import default_candidates, unsupervised_model
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.ranker import read_model
-from rerank.rankers.warm_start import SCORES, standardised
+from rerank.rankers.standard_scores import SCORES, standardised
 from tests.tiny import Tiny
 
 WITHOUT_VECTORS = ("bm25.contents", "rm3_10.contents", "similarity_10.contents", "sdm.contents")

@@ -14,7 +14,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features import extract as extract_module
 from rerank.features.recipe import Recipe
 from rerank.plugins.texts import TextReranker
-from rerank.rankers import warm_start
+from rerank.rankers import retriever_checks
 from rerank.rankers.ranker import Ranker
 from rerank.types.retriever import Retriever
 from tests.tiny import Tiny
@@ -260,7 +260,7 @@ def test_rerank_retrieves_as_the_model_was_trained(
     with pytest.raises(ModelMismatchError, match=r"run: expected .* of bm25-k1=2.5-b=0.7, .* of bm25-k1=0.9-b=0.4. Re"):
         rerank.rerank(index, model, collection.topics, index.search(collection.topics, k=50))
     assert caplog.text == ""
-    warm_start._note.cache_clear()
+    retriever_checks._note.cache_clear()
     unknown = rerank.rerank(index, model, collection.topics, {query_id: run[query_id] for query_id in run}, k=50)
     np.testing.assert_array_equal(np.sort(unknown.scores), np.sort(done.scores))
 

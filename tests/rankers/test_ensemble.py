@@ -14,7 +14,8 @@ from rerank.objectives.lambdarank import lambdarank_for
 from rerank.rankers.auto import Ensemble, newton_step, read_members, spell_members
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import read_model
-from rerank.rankers.training import ALONE, TrainingSet
+from rerank.rankers.training_context import ALONE
+from rerank.rankers.training_set import TrainingSet
 from rerank.types import Qrels, query_rows
 
 TREES = "2*lambdamart(n_estimators=15, num_leaves=6, subsample=0.5), lambdamart(n_estimators=5, num_leaves=3)"

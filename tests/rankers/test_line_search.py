@@ -11,7 +11,8 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import read_model
-from rerank.rankers.training import TrainingSet, Validation
+from rerank.rankers.training_set import TrainingSet
+from rerank.rankers.validation import Validation
 from rerank.trees.forest import Forest
 from rerank.trees.score import score_rows
 

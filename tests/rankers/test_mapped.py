@@ -11,7 +11,7 @@ import pytest
 
 from rerank.errors import InvalidInputError, UnknownParameterError
 from rerank.rankers.ranker import ranker_class
-from rerank.rankers.training import TrainingContext, parse_bytes
+from rerank.rankers.training_context import TrainingContext, parse_bytes
 from rerank.runtime.mapped_rows import RowFile
 from rerank.types import RankingData
 

@@ -8,9 +8,9 @@ from sklearn.base import clone
 
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import objective_class
+from rerank.rankers.base_unit import start_in_units
 from rerank.rankers.boosted import MART, GBRank, LambdaMART, LogistRank
-from rerank.rankers.training import TrainingSet
-from rerank.rankers.warm_start import start_in_units
+from rerank.rankers.training_set import TrainingSet
 from rerank.trees.boost import Booster
 from rerank.trees.content import bin_rows
 from rerank.trees.structures import TreeLimits

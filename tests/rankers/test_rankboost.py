@@ -8,7 +8,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.objectives.costs import PairwiseExponential
 from rerank.rankers.rankboost import LARGEST_ALPHA, RankBoost
-from rerank.rankers.training import TrainingSet
+from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.codec import plain, restored
 from rerank.trees.forest import Forest
 from rerank.trees.score import score_rows

@@ -13,7 +13,7 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.exchange.models import start_of
 from rerank.rankers.ranker import read_model
-from rerank.rankers.warm_start import SCORES, standardised
+from rerank.rankers.standard_scores import SCORES, standardised
 from tests.oracles.standard_scores import standard_scores
 
 SIZES = (130, 0, 1, 7)  # rows of each query

@@ -12,10 +12,10 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.index.bound_model import BoundModel
-from rerank.rankers import warm_start
+from rerank.rankers import retriever_checks
+from rerank.rankers.bases import UnsupervisedBase
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import Ranker, read_model
-from rerank.rankers.warm_start import UnsupervisedBase
 from rerank.types import RankingData, Run
 from rerank.types.retriever import Retriever
 from tests.tiny import tiny
@@ -124,7 +124,7 @@ DENSE = Retriever("dense-v1")
 @pytest.fixture(autouse=True)
 def notes(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
     """Notes are logged once in a process: forget those of other tests."""
-    warm_start._note.cache_clear()
+    retriever_checks._note.cache_clear()
     with caplog.at_level(logging.INFO, "rerank"):
         yield caplog
 

@@ -10,7 +10,8 @@ import rerank
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.training import DEEPEST_INSERTION, TrainingSet, Validation, fold_of_queries
+from rerank.rankers.training_set import TrainingSet, fold_of_queries
+from rerank.rankers.validation import DEEPEST_INSERTION, Validation
 from rerank.types import ideal_of_rows, pointers
 from tests.rankers.conftest import ranking_data
 

@@ -4,16 +4,10 @@ Queries are in an order that their contents give them, so that neither their ids
 effect on a model. The rows of a query are by document id, descending: equal scores then rank as in trec_eval. Another
 `random_state` than 0 draws their order, which is as good as any other: what it changes is noise. Rows without document
 ids get one from what tells them apart (`arrays.py`).
-
-What a training is given beside its data: callbacks, and the memory that it may take.
-
-Memory is planned before a training begins. What is counted: memory of the process. Of memory-mapped temporary files the
-system keeps as much in memory as is free; it takes that back when another program needs it, and it is not counted.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,27 +15,25 @@ from functools import cache, partial
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import get_num_threads, prange
+from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError, RerankError, log, shown
+from rerank.errors import InvalidInputError, log
 from rerank.files.lists import read_preferences
-from rerank.metrics.base import Measure, RankedLists
-from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.progress import track
-from rerank.runtime.threads import private_bytes
-from rerank.trees.bins import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH, WORKING_BYTES, BinnedData, Storage
+from rerank.metrics.base import RankedLists
+from rerank.trees.bins import BinnedData
 from rerank.trees.content import mixed, row_digests
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 from rerank.types.ids import row_codes
 from rerank.types.ranking_data import Preferences, folds_of_groups, groups_of_queries, numbered_groups
 
 SMALLEST_BASE = 1e-30
+
+
 LARGEST_BASE = 1e30
-DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
 
 class PreferenceRows(NamedTuple):
@@ -324,239 +316,3 @@ def pair_counts(train: TrainingSet) -> Floats:
         same = np.unique(train.labels[first:last], return_counts=True)[1]
         counts[query] = max(1, ((last - first) ** 2 - (same**2).sum()) // 2)
     return counts
-
-
-class Validation:
-    """Follows a measure on held-out queries while a model grows."""
-
-    def __init__(self, data: TrainingSet, measure: Measure) -> None:
-        """Take canonical data and the measure that early stopping watches."""
-        self.data = data
-        self.measure = measure
-        sizes = np.diff(data.query_ptr)
-        depth = sizes.max(initial=0) if measure.cutoff is None else measure.cutoff
-        self._out_ptr = pointers(np.minimum(sizes, depth))
-        self._labels = np.empty(self._out_ptr[-1])
-        self._rank_labels = _insert_labels if depth <= DEEPEST_INSERTION else _sort_labels
-
-    def value(self, scores: Floats) -> float:
-        """Return the measure's mean over the queries, weighted as they are, for scores (n_rows,) float64."""
-        values = self.values(scores)
-        return float(np.average(values, weights=self.data.weights)) if self.data.weights.any() else 0.0
-
-    def values(self, scores: Floats) -> Floats:
-        """Return the measure of each query, (n_queries,) float64, for scores (n_rows,) float64."""
-        self._rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
-        lists = RankedLists(self._labels, self._out_ptr, self.data.ideal_labels, self.data.ideal_ptr)
-        return self.measure.scores(lists)
-
-
-@kernel(parallel=True)
-def _insert_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
-    """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
-    for q in prange(query_ptr.shape[0] - 1):
-        rows = slice(query_ptr[q], query_ptr[q + 1])
-        _insert_best(scores[rows], labels[rows], out[out_ptr[q] : out_ptr[q + 1]])
-
-
-@kernel(parallel=True)
-def _sort_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
-    """Fill out as `_insert_labels` does, but sort all rows of a query; Numba takes seconds to compile its sort."""
-    for q in prange(query_ptr.shape[0] - 1):
-        first = query_ptr[q]
-        order = np.argsort(-scores[first : query_ptr[q + 1]], kind="mergesort")
-        for rank in range(out_ptr[q + 1] - out_ptr[q]):
-            out[out_ptr[q] + rank] = labels[first + order[rank]]
-
-
-@helper()
-def _insert_best(scores, labels, ranked):  # type: ignore[no-untyped-def]
-    """Fill ranked (depth,) with the labels of the best rows of one query, which are kept in order."""
-    depth = ranked.shape[0]
-    best = np.empty(depth)
-    n_best = 0
-    for row in range(scores.shape[0]):
-        if n_best == depth and scores[row] <= best[depth - 1]:
-            continue
-        rank = min(n_best, depth - 1)
-        while rank > 0 and best[rank - 1] < scores[row]:
-            best[rank] = best[rank - 1]
-            ranked[rank] = ranked[rank - 1]
-            rank -= 1
-        best[rank] = scores[row]
-        ranked[rank] = labels[row]
-        n_best = min(n_best + 1, depth)
-
-
-ROW_BYTES = 176  # of a training row without its codes: scores, gradients, order, labels, the workspace of a tree
-VALID_ROW_BYTES = 64  # of a validation row without its codes
-FIXED_BYTES = 220_000_000  # interpreter, libraries, compiled kernels and buffers
-UNITS = {
-    **{"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
-    **{"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40},
-}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)")
-
-
-@dataclass
-class TrainingProgress:
-    """State of a training, as its callbacks get it.
-
-    Attributes
-    ----------
-    iteration : int
-        Number of the iteration that has ended, from 1.
-    evals_result : dict
-        {"valid": {measure: values}}: the metric on the validation data before the first and after each iteration;
-        empty without validation data.
-
-    """
-
-    iteration: int
-    evals_result: dict[str, dict[str, list[float]]]
-    stopped: bool = field(default=False, init=False)
-
-    def stop(self) -> None:
-        """End the training: the model keeps its best iteration, the last one without validation data."""
-        self.stopped = True
-
-
-Callback = Callable[[TrainingProgress], object]
-
-
-@dataclass(frozen=True)
-class TrainingContext:
-    """What `fit` is given beside the data; only callbacks, which may stop a training, have an effect on the model.
-
-    Parameters
-    ----------
-    callbacks : tuple of callables
-        Called after each iteration.
-    memory : int or None
-        Bytes that the process may take; None for no limit.
-    resident : int
-        Bytes that it held when `fit` was called.
-
-    """
-
-    callbacks: tuple[Callback, ...] = ()
-    memory: int | None = None
-    resident: int = 0
-
-    @classmethod
-    def of(cls, callbacks: Iterable[Callback] | None, memory: int | str | None) -> Self:
-        """Return the arguments of `fit` as a context."""
-        if callbacks is not None and not isinstance(callbacks, Iterable):
-            raise InvalidInputError(
-                f"callbacks: expected a list of functions, got {shown(callbacks)}. Pass [function]."
-            )
-        return cls(tuple(callbacks or ()), None if memory is None else parse_bytes(memory), private_bytes())
-
-    def storage(self, n_rows: int, n_features: int, n_valid: int, num_leaves: int) -> Storage:
-        """Return where the binned rows are stored; raises InvalidInputError if the memory is too small."""
-        if self.memory is None:
-            return Storage()
-        columns = -(-(n_features + GROUP_WIDTH - 1) // WIDTH) * WIDTH  # at most
-        histograms = num_leaves * columns * MOST_CODES * 8
-        rows = n_rows * (ROW_BYTES + 2 * EXCEPTIONS * (n_features > WIDTH))
-        # what is needed without the binned training rows, which may be in a file
-        least = self.resident + FIXED_BYTES + histograms + rows + n_valid * (VALID_ROW_BYTES + columns)
-        if least > self.memory:
-            raise InvalidInputError(
-                f"memory: expected at least {-(-least // 10**6)}MB for {n_rows:,} rows x {n_features:,} features "
-                f"({least:,} bytes), got {self.memory:,} bytes. Raise it, or train on fewer queries."
-            )
-        free = self.memory - least
-        return Storage(mapped=n_rows * columns > free, working_bytes=min(free + n_rows * 64, WORKING_BYTES))
-
-
-ALONE = TrainingContext()  # of a ranker inside another
-
-
-def callback_fault(error: Exception, iteration: int) -> RerankError:
-    """Return the error of a training that a callback ended by raising another one, which is nobody's model."""
-    if isinstance(error, RerankError):
-        return error
-    return InvalidInputError(
-        f"callbacks: expected each to return, got {type(error).__name__} at iteration {iteration}: "
-        f"{' '.join(str(error).split())}. Nothing was trained: correct the callback."
-    )
-
-
-def parse_bytes(size: object) -> int:
-    """Return a number of bytes."""
-    match = _SIZE.fullmatch(str(size).strip()) if isinstance(size, str | int) and not isinstance(size, bool) else None
-    if match is None or match[2].upper() not in UNITS or float(match[1]) <= 0.0:
-        raise InvalidInputError(f"memory: expected a size such as 4GB, got {shown(size)}. Units: MB, GB, MiB, GiB.")
-    return int(float(match[1]) * UNITS[match[2].upper()])
-
-
-class EarlyStopping:
-    """Follows a validation measure from iteration 0, the base ranker itself, on, and calls the callbacks.
-
-    Attributes
-    ----------
-    history : list of float
-        The measure after 0, 1, 2 ... iterations; empty without validation data.
-    best : int
-        The iteration to keep: the first with the highest measure, or the last without validation data.
-
-    """
-
-    def __init__(
-        self,
-        valid: TrainingSet | None,
-        measure: Measure,
-        rounds: int,
-        callbacks: Sequence[Callback] = (),
-        judged: Callable[[Floats], Floats] | None = None,
-    ) -> None:
-        """Take the validation data, None for none, and the iterations without a better value before the end.
-
-        judged  gives the scores that are measured of those to come, (n_rows,) float64; None: these themselves
-        """
-        self._measure = measure
-        self._rounds = rounds
-        self._callbacks = callbacks
-        self._judged = judged
-        self._validation = None if valid is None else Validation(valid, measure)
-        self.history = [] if self._validation is None else [self._validation.value(self._validation.data.start_scores)]
-        self.best = self._iteration = 0
-        self._stopped = False
-
-    def add(self, scores: Floats) -> bool:
-        """Take the validation rows' scores (n_rows,) after one more iteration; return whether it is the best yet.
-
-        Without validation data every iteration is the best yet, and `scores` are not read.
-        """
-        self._iteration += 1
-        is_best = self._validation is None
-        if self._validation is not None:
-            self.history.append(self._validation.value(self._judged(scores) if self._judged else scores))
-            is_best = self.history[-1] > self.history[self.best]
-        if is_best:
-            self.best = self._iteration
-        for callback in self._callbacks:
-            progress = TrainingProgress(self._iteration, self.results())
-            try:
-                callback(progress)
-            except Exception as error:
-                raise callback_fault(error, self._iteration) from error
-            self._stopped |= progress.stopped
-        return is_best
-
-    def iterations(self, number: int, what: str) -> Iterator[int]:
-        """Yield 0, 1, 2 ... for at most so many iterations, until the training is over; show the progress."""
-        for iteration in track(range(number), what, number):
-            yield iteration
-            if self.over:
-                return
-
-    @property
-    def over(self) -> bool:
-        """Whether a callback stopped the training, or the measure has not risen for so many iterations."""
-        return self._stopped or (bool(self.history) and len(self.history) - 1 - self.best >= self._rounds)
-
-    def results(self) -> dict[str, dict[str, list[float]]]:
-        """Return the history as `evals_result_` holds it."""
-        return {"valid": {self._measure.name: list(self.history)}} if self.history else {}

@@ -1,0 +1,75 @@
+"""The measure of held-out queries while a model grows."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import prange
+
+from rerank.metrics.base import Measure, RankedLists
+from rerank.rankers.training_set import TrainingSet
+from rerank.runtime.kernels import helper, kernel
+from rerank.types import Floats, pointers
+
+DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
+
+
+class Validation:
+    """Follows a measure on held-out queries while a model grows."""
+
+    def __init__(self, data: TrainingSet, measure: Measure) -> None:
+        """Take canonical data and the measure that early stopping watches."""
+        self.data = data
+        self.measure = measure
+        sizes = np.diff(data.query_ptr)
+        depth = sizes.max(initial=0) if measure.cutoff is None else measure.cutoff
+        self._out_ptr = pointers(np.minimum(sizes, depth))
+        self._labels = np.empty(self._out_ptr[-1])
+        self._rank_labels = _insert_labels if depth <= DEEPEST_INSERTION else _sort_labels
+
+    def value(self, scores: Floats) -> float:
+        """Return the measure's mean over the queries, weighted as they are, for scores (n_rows,) float64."""
+        values = self.values(scores)
+        return float(np.average(values, weights=self.data.weights)) if self.data.weights.any() else 0.0
+
+    def values(self, scores: Floats) -> Floats:
+        """Return the measure of each query, (n_queries,) float64, for scores (n_rows,) float64."""
+        self._rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
+        lists = RankedLists(self._labels, self._out_ptr, self.data.ideal_labels, self.data.ideal_ptr)
+        return self.measure.scores(lists)
+
+
+@kernel(parallel=True)
+def _insert_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
+    """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
+    for q in prange(query_ptr.shape[0] - 1):
+        rows = slice(query_ptr[q], query_ptr[q + 1])
+        _insert_best(scores[rows], labels[rows], out[out_ptr[q] : out_ptr[q + 1]])
+
+
+@kernel(parallel=True)
+def _sort_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
+    """Fill out as `_insert_labels` does, but sort all rows of a query; Numba takes seconds to compile its sort."""
+    for q in prange(query_ptr.shape[0] - 1):
+        first = query_ptr[q]
+        order = np.argsort(-scores[first : query_ptr[q + 1]], kind="mergesort")
+        for rank in range(out_ptr[q + 1] - out_ptr[q]):
+            out[out_ptr[q] + rank] = labels[first + order[rank]]
+
+
+@helper()
+def _insert_best(scores, labels, ranked):  # type: ignore[no-untyped-def]
+    """Fill ranked (depth,) with the labels of the best rows of one query, which are kept in order."""
+    depth = ranked.shape[0]
+    best = np.empty(depth)
+    n_best = 0
+    for row in range(scores.shape[0]):
+        if n_best == depth and scores[row] <= best[depth - 1]:
+            continue
+        rank = min(n_best, depth - 1)
+        while rank > 0 and best[rank - 1] < scores[row]:
+            best[rank] = best[rank - 1]
+            ranked[rank] = ranked[rank - 1]
+            rank -= 1
+        best[rank] = scores[row]
+        ranked[rank] = labels[row]
+        n_best = min(n_best + 1, depth)
