@@ -35,7 +35,7 @@ from rerank.rankers.parameters import SAME, check_names
 from rerank.rankers.training_context import TrainingContext
 from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.threads import cores
-from rerank.trees.boost import StepLength
+from rerank.trees.booster import StepLength
 from rerank.trees.leafwise import CAT_L2, CAT_SMOOTH, MAX_CAT_THRESHOLD, MAX_CAT_TO_ONEHOT, MIN_DATA_PER_GROUP
 from rerank.types import Floats, Ints, ideal_of_rows, pointers, query_rows
 

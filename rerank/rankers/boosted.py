@@ -53,11 +53,15 @@ from rerank.rankers.validation import Validation
 from rerank.retrieval.mixture import TOLERANCE, Lines, best_share
 from rerank.runtime.codec import Choice, Flag, Number, Whole, at
 from rerank.runtime.progress import track
-from rerank.trees.bins import BinnedData, Bins, Columns, bin_with, tree_values
-from rerank.trees.boost import SPLIT_RULES, Booster, Gradients, StepLength
+from rerank.trees.binned_data import BinnedData, bin_with
+from rerank.trees.bins import Bins
+from rerank.trees.booster import Booster, Gradients, StepLength
+from rerank.trees.columns import Columns
 from rerank.trees.content import bin_rows
+from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import MOST_CATEGORIES, Forest
-from rerank.trees.score import add_contributions, score_rows
+from rerank.trees.grower import SPLIT_RULES
+from rerank.trees.score import score_rows
 from rerank.trees.structures import (
     AUTO,
     FEATURES,
@@ -69,6 +73,7 @@ from rerank.trees.structures import (
     category_mask,
     check_codes,
 )
+from rerank.trees.tree_values import tree_values
 from rerank.types import Floats, Ints, query_rows
 from rerank.types.ranking_data import folds_of_groups, numbered_groups
 

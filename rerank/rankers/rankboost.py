@@ -26,7 +26,8 @@ from rerank.rankers.training_set import TrainingSet, check_pairs, pair_counts
 from rerank.runtime.codec import Choice, Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_dot, array_log, array_log1p
-from rerank.trees.bins import MOST_CODES, WIDTH, Columns, learn_bins
+from rerank.trees.bins import learn_bins
+from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.content import distinct_features, feature_digests
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.score import score_rows

@@ -14,7 +14,8 @@ from typing import Self
 from rerank.errors import InvalidInputError, shown
 from rerank.rankers.early_stopping import Callback
 from rerank.runtime.threads import private_bytes
-from rerank.trees.bins import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH, WORKING_BYTES, Storage
+from rerank.trees.binned_data import WORKING_BYTES, Storage
+from rerank.trees.columns import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH
 
 ROW_BYTES = 176  # of a training row without its codes: scores, gradients, order, labels, the workspace of a tree
 

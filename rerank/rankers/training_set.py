@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError, log
 from rerank.files.lists import read_preferences
 from rerank.metrics.base import RankedLists
-from rerank.trees.bins import BinnedData
+from rerank.trees.binned_data import BinnedData
 from rerank.trees.content import mixed, row_digests
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 from rerank.types.ids import row_codes

@@ -4,7 +4,7 @@ Two features that divide the rows alike are one feature to trees, and a feature 
 feature depends on the rows of each of its bins, and on the order of the bins where it is no category: not on its
 values, its name, its number or the other features. A digest of a row depends on its bins and on no order of features.
 
-digit  the bin of a value, or the number that stands for missing values (`bins.py`)
+digit  the bin of a value, or the number that stands for missing values (`columns.py`)
 state  64 bits for each feature and digit; the digest of a row is a sum over the states that it has, that of a feature
        a sum over its digits. Sums of integers do not depend on their order.
 
@@ -19,17 +19,9 @@ from numpy.typing import NDArray
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.numerics import random_bits
-from rerank.trees.bins import (
-    MOST_BINS,
-    MOST_CODES,
-    WIDTH,
-    BinnedData,
-    Bins,
-    Columns,
-    Storage,
-    bin_with,
-    learn_bins,
-)
+from rerank.trees.binned_data import BinnedData, Storage, bin_with
+from rerank.trees.bins import MOST_BINS, Bins, learn_bins
+from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.types import Ints
 
 Digests = NDArray[np.uint64]

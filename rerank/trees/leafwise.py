@@ -16,7 +16,7 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import prefetch
 
 LOW = 0xFFFFFFFF
-OVERFLOW = np.uint64(65535)  # first word of a row with too many exceptions (bins.py)
+OVERFLOW = np.uint64(65535)  # first word of a row with too many exceptions (columns.py)
 PREFETCH_DISTANCE = 24  # rows: far enough for a load from memory to finish
 LEAST_HESSIAN = 1e-300  # a child without curvature would have a step of infinite length
 ROWS_TO_PREFETCH = 1 << 19  # of the data: the blocks of fewer rows stay in the caches, where a prefetch costs more

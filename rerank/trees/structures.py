@@ -1,8 +1,8 @@
 """Arrays and records that the stages of tree growth share: binned rows, limits, splits, leaves and nodes.
 
-code            the value of a column's byte: the bin of one feature, or the digits of several (`bins.py`)
+code            the value of a column's byte: the bin of one feature, or the digits of several (`columns.py`)
 column group    4 neighbouring columns (a quarter of a block of 16): the least that one thread takes
-packed          one int64 a row: gradient in the high 32 bits, hessian in the low 32 (`boost.py`)
+packed          one int64 a row: gradient in the high 32 bits, hessian in the low 32 (`grower.py`)
 histogram       (256,) int64 of one column: the sum of `packed` by code
 slot            index of a leaf's histograms, totals and best split. After a split the larger child takes over the slot
                 of its parent, so a leaf and its slot have numbers of their own.
@@ -118,7 +118,7 @@ class BinnedRows(NamedTuple):
     codes : uint8 array of shape (n_blocks, n_rows, 16)
         The same memory by byte: a split reads one column.
     exceptions : uint64 array of shape (n_rows + 1, 2)
-        Codes of the sparse columns (`bins.py`).
+        Codes of the sparse columns (`columns.py`).
     most_freq_code : uint8 array of shape (n_sparse,)
         Most frequent code of each sparse column.
     first_sparse : int

@@ -11,7 +11,7 @@ from rerank.objectives.base import objective_class
 from rerank.rankers.base_unit import start_in_units
 from rerank.rankers.boosted import MART, GBRank, LambdaMART, LogistRank
 from rerank.rankers.training_set import TrainingSet
-from rerank.trees.boost import Booster
+from rerank.trees.booster import Booster
 from rerank.trees.content import bin_rows
 from rerank.trees.structures import TreeLimits
 from rerank.types import Floats, pointers

@@ -8,13 +8,17 @@ from hypothesis import given, settings, strategies as st
 
 from rerank.runtime.codec import plain
 from rerank.runtime.mapped_rows import RowFile
-from rerank.trees.bins import Columns, Storage, bin_with, learn_bins, tree_values
-from rerank.trees.boost import Booster, Grower
+from rerank.trees.binned_data import Storage, bin_with
+from rerank.trees.bins import learn_bins
+from rerank.trees.booster import Booster
+from rerank.trees.columns import Columns
 from rerank.trees.content import bin_rows
 from rerank.trees.forest import Forest
+from rerank.trees.grower import Grower
 from rerank.trees.leafwise import ROWS_TO_PREFETCH
 from rerank.trees.score import score_rows
 from rerank.trees.structures import TreeLimits
+from rerank.trees.tree_values import tree_values
 
 
 def _rows(seed: int, n_rows: int = 700, n_features: int = 37) -> np.ndarray:

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from rerank.trees.bins import FEATURES_AT_ONCE, WIDTH, Bins, Columns, learn_bins
+from rerank.trees.bins import FEATURES_AT_ONCE, Bins, learn_bins
+from rerank.trees.columns import WIDTH, Columns
 from tests.oracles import trees as oracle
 
 VALUES = st.one_of(st.floats(width=32), st.sampled_from([0.0, -0.0, 1.0, 1.0000001, np.inf, -np.inf]))

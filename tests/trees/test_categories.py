@@ -11,10 +11,13 @@ from hypothesis import given, settings, strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.runtime.codec import SchemaError, plain, restored
-from rerank.trees.bins import Columns, bin_with, learn_bins, tree_values
-from rerank.trees.boost import Grower
+from rerank.trees.binned_data import bin_with
+from rerank.trees.bins import learn_bins
+from rerank.trees.columns import Columns
+from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, Tree, category_bits
-from rerank.trees.score import add_contributions, score_rows
+from rerank.trees.grower import Grower
+from rerank.trees.score import score_rows
 from rerank.trees.structures import (
     CategoryFeatures,
     CategoryValues,
@@ -23,6 +26,7 @@ from rerank.trees.structures import (
     category_mask,
     check_codes,
 )
+from rerank.trees.tree_values import tree_values
 from tests.oracles import contributions as shapley, trees as oracle
 from tests.trees.test_score import random_tree
 

@@ -5,9 +5,10 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.runtime.codec import SchemaError
-from rerank.trees.bins import Columns, learn_bins
-from rerank.trees.boost import Grower
+from rerank.trees.bins import learn_bins
+from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest, Tree
+from rerank.trees.grower import Grower
 from rerank.trees.score import score_rows
 from rerank.trees.structures import Directions, FeatureGroups, SplitConstraints, TreeLimits
 from tests.oracles import trees as oracle

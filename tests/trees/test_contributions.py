@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from rerank.trees.contributions import BLOCK, add_contributions
 from rerank.trees.forest import Forest
-from rerank.trees.score import BLOCK, add_contributions, score_rows
+from rerank.trees.score import score_rows
 from tests.oracles import contributions as oracle
 from tests.trees.test_score import random_tree
 

@@ -5,16 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rerank.trees.bins import (
-    EXCEPTIONS,
-    LEAST_SPARSE,
-    MEAN_EXCEPTIONS,
-    Columns,
-    learn_bins,
-    list_exceptions,
-    sparse_features,
-)
-from rerank.trees.boost import Grower
+from rerank.trees.bins import learn_bins
+from rerank.trees.columns import EXCEPTIONS, LEAST_SPARSE, MEAN_EXCEPTIONS, Columns, list_exceptions, sparse_features
+from rerank.trees.grower import Grower
 from rerank.trees.leafwise import OVERFLOW
 from rerank.trees.structures import TreeLimits
 from tests.oracles import trees as oracle

@@ -6,9 +6,10 @@ import numba
 import numpy as np
 import pytest
 
-from rerank.trees.bins import Columns, learn_bins
-from rerank.trees.boost import Grower, add_leaf_values, pack_gradients
+from rerank.trees.bins import learn_bins
+from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest
+from rerank.trees.grower import Grower, add_leaf_values, pack_gradients
 from rerank.trees.score import score_rows
 from rerank.trees.structures import TreeLimits
 from tests.oracles import trees as oracle

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from rerank.trees.boost import draw_by_gradient
+from rerank.trees.sampling import draw_by_gradient
 from tests.oracles.sampling import probabilities
 
 N_ROWS = 1000

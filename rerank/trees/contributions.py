@@ -1,0 +1,335 @@
+"""What each feature adds to the scores of rows under a forest: exact SHAP values of trees, path-dependent.
+
+For one tree, the value of a set S of features is the expectation of the leaf's value where the features in S are known
+and the others are not: at a node whose feature is not in S, both children are followed, weighted by their shares of the
+training rows. The contribution of feature j is its Shapley value, the mean over all orders of the features of what j
+adds to those before it. For a leaf of value v, reached through d distinct features with shares z_i, of which the row
+passes those with o_i = 1, it is
+
+    v (o_j - z_j) * integral over t from 0 to 1 of the product over i != j of (t o_i + (1 - t) z_i)
+
+since |S|! (d - 1 - |S|)! / d! is the integral of t^|S| (1 - t)^(d - 1 - |S|). The integrand is a polynomial of degree
+d - 1, which Gauss-Legendre quadrature with ceil(d / 2) points integrates exactly; all its terms are positive. The
+products are carried down the tree and the leaves' sums up again, one step an edge: O(edges * points) for a row and a
+tree. `tests/oracles/contributions.py` has the definition, over all subsets.
+
+References
+----------
+S. Lundberg, G. Erion, S. Lee, Consistent Individualized Feature Attribution for Tree Ensembles, 2018.
+
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.threads import in_threads, row_parts
+from rerank.trees.forest import Forest
+from rerank.types import Floats, Ints
+
+BLOCK = 48  # rows: enough for vector instructions, few enough for their sums to stay in the cache
+
+
+ROWS_A_THREAD = 64
+
+
+EMPTY_LEAF = 1e-9  # training rows of a leaf that has none: its share of its parent stays above 0
+
+
+EDGE = np.dtype(
+    [
+        ("parent", np.int32),  # the edge above, plus 1; 0 for an edge from the root
+        ("node", np.int32),  # the node that the edge leaves, in the forest
+        ("same", np.int32),  # the nearest edge above that tests the same feature, plus 1; 0 where none does
+        ("leaf", np.int32),  # the leaf it leads to, in the forest; -1 for a node
+        ("is_left", np.bool_),
+    ],
+    align=True,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ContributionForest:
+    """A forest laid out for contributions.
+
+    Attributes
+    ----------
+    edge_ptr : (n_trees + 1,) int64
+        First edge of each tree.
+    edges : (n_edges,) EDGE
+        Edges from parents to children, each behind its parent.
+    n_points : (n_trees,) int64
+        Points of the quadrature.
+    table_ptr : (n_trees + 1,) int64
+        First value of each tree in `factor` and `ratio`.
+    factor : float64
+        By edge, state and point, what the product of a path is multiplied with. State 0: the row has left the
+        path at an edge above with the same feature; 1: it leaves the path here; 2: it follows it.
+    ratio : float64
+        By edge, whether the row follows the path, and point: (o - z) / (t o + (1 - t) z).
+    weight : (n_trees, most_points) float64
+        Weights of the points.
+    expected : float
+        The score without any feature.
+
+    """
+
+    edge_ptr: Ints
+    edges: NDArray[np.void]
+    n_points: Ints
+    table_ptr: Ints
+    factor: Floats
+    ratio: Floats
+    weight: Floats
+    expected: float
+
+
+_LAID_OUT: WeakKeyDictionary[Forest, ContributionForest] = WeakKeyDictionary()
+
+
+def add_contributions(forest: Forest, X: NDArray[np.float32], out: Floats, n_threads: int = 1) -> None:
+    """Add the contributions of each feature to out."""
+    if forest.leaf_count is None:
+        raise InvalidInputError(
+            "contributions: expected trees with the training rows of their leaves, got a model of an earlier version "
+            "or of another system. Train it again."
+        )
+    layout = _LAID_OUT.get(forest) or _LAID_OUT.setdefault(forest, contribution_forest(forest))
+    X = np.ascontiguousarray(X, dtype=np.float32)
+
+    def fill(rows: slice) -> None:
+        _add_rows(
+            (layout.edge_ptr, layout.table_ptr, layout.n_points),
+            layout.edges,
+            (forest.feature, forest.threshold, forest.missing_left, forest.leaf_value, *forest.category_sets()),
+            (layout.factor, layout.ratio, layout.weight),
+            X[rows],
+            out[rows],
+        )
+
+    n_threads = min(n_threads, -(-len(X) // ROWS_A_THREAD)) or 1
+    in_threads(fill, row_parts(len(X), n_threads) if n_threads > 1 else [slice(None)], n_threads)
+    out[:, -1] += layout.expected
+
+
+def contribution_forest(forest: Forest) -> ContributionForest:
+    """Lay a forest out for contributions."""
+    leaf_count = np.maximum(np.asarray(forest.leaf_count, dtype=np.float64), EMPTY_LEAF)
+    n_edges = 2 * np.diff(forest.node_ptr)
+    edge_ptr = np.concatenate([[0], np.cumsum(n_edges)])
+    edges = np.zeros(int(edge_ptr[-1]), dtype=EDGE)
+    share, share_above = np.ones((2, len(edges)))
+    depth = np.zeros(len(edges), dtype=np.int64)
+    _lay_out(
+        (forest.node_ptr, forest.leaf_ptr, edge_ptr),
+        (forest.feature, forest.left, forest.right),
+        leaf_count,
+        edges,
+        (share, share_above, depth),
+    )
+    deepest = np.zeros(forest.n_trees, dtype=np.int64)
+    np.maximum.at(deepest, np.repeat(np.arange(forest.n_trees), n_edges), depth)
+    n_points = -(-np.maximum(deepest, 1) // 2)
+    table_ptr = np.concatenate([[0], np.cumsum(n_edges * n_points)])
+    factor, ratio, weight = _tables(edge_ptr, table_ptr, n_points, share, share_above)
+    trees = np.repeat(np.arange(forest.n_trees), np.diff(forest.leaf_ptr))
+    totals = np.bincount(trees, leaf_count, forest.n_trees)
+    expected = np.bincount(trees, leaf_count * forest.leaf_value, forest.n_trees) / totals
+    return ContributionForest(edge_ptr, edges, n_points, table_ptr, factor, ratio, weight, float(expected.sum()))
+
+
+def _tables(
+    edge_ptr: Ints, table_ptr: Ints, n_points: Ints, share: Floats, share_above: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return factor, ratio and weight, see `ContributionForest`; trees of as many points are filled together."""
+    factor = np.zeros(3 * int(table_ptr[-1]))
+    ratio = np.zeros(2 * int(table_ptr[-1]))
+    weight = np.zeros((len(n_points), int(n_points.max(initial=1))))
+    tree_of_edge = np.repeat(np.arange(len(n_points)), np.diff(edge_ptr))
+    for width in np.unique(n_points).tolist():
+        nodes, weights = np.polynomial.legendre.leggauss(width)
+        t = (nodes + 1.0) / 2.0
+        weight[n_points == width, :width] = weights / 2.0
+        chosen = np.flatnonzero(n_points[tree_of_edge] == width)
+        z = share[chosen, None]
+        above = share_above[chosen, None]
+        shape = (len(chosen), width)
+        before = t + (1.0 - t) * above
+        left_above = np.broadcast_to(z / above, shape)
+        factors = np.stack([left_above, (1.0 - t) * z / before, (t + (1.0 - t) * z) / before], axis=1)
+        leaves = np.broadcast_to(-1.0 / (1.0 - t), shape)
+        ratios = np.stack([leaves, (1.0 - z) / (t + (1.0 - t) * z)], axis=1)
+        trees = tree_of_edge[chosen]
+        first = table_ptr[trees] + (chosen - edge_ptr[trees]) * width
+        factor[(3 * first)[:, None] + np.arange(3 * width)] = factors.reshape(len(chosen), 3 * width)
+        ratio[(2 * first)[:, None] + np.arange(2 * width)] = ratios.reshape(len(chosen), 2 * width)
+    return factor, ratio, weight
+
+
+@kernel()
+def _lay_out(ptr, arrays, leaf_count, edges, per_edge):  # type: ignore[no-untyped-def]
+    """Fill the edges of all trees, parents first, with their shares of the training rows.
+
+    ptr       node_ptr, leaf_ptr, edge_ptr, each (n_trees + 1,) int64
+    arrays    feature, left, right of the forest's nodes, (n_nodes,) int32
+    edges     (n_edges,) EDGE, OUT
+    per_edge  share, share_above (n_edges,) float64: product of the shares of the edges that test this edge's feature,
+              with and without it; depth (n_edges,) int64: distinct features of the path; all OUT
+    """
+    node_ptr, leaf_ptr, edge_ptr = ptr
+    feature, left, right = arrays
+    share, share_above, depth = per_edge
+    for tree in range(len(node_ptr) - 1):
+        first_node = node_ptr[tree]
+        first_leaf = leaf_ptr[tree]
+        first_edge = edge_ptr[tree]
+        n_nodes = node_ptr[tree + 1] - first_node
+        if n_nodes == 0:
+            continue
+        order = np.empty(n_nodes, np.int64)  # nodes as their edges are listed: a parent before its children
+        above = np.zeros(n_nodes, np.int64)  # the edge that leads to a node, plus 1
+        order[0], n_listed = 0, 1
+        for position in range(n_nodes):
+            for side in range(2):
+                child = (left if side == 0 else right)[first_node + order[position]]
+                if child >= 0:
+                    order[n_listed], above[child] = child, 2 * position + side + 1
+                    n_listed += 1
+        count = np.zeros(n_nodes)
+        for position in range(n_nodes - 1, -1, -1):
+            node = order[position]
+            for child in (left[first_node + node], right[first_node + node]):
+                count[node] += count[child] if child >= 0 else leaf_count[first_leaf + ~child]
+        for number in range(2 * n_nodes):
+            node = order[number // 2]
+            is_left = number % 2 == 0
+            child = (left if is_left else right)[first_node + node]
+            edge = edges[first_edge + number]
+            parent = above[node]
+            same = parent
+            while same > 0 and feature[edges[first_edge + same - 1]["node"]] != feature[first_node + node]:
+                same = edges[first_edge + same - 1]["parent"]
+            edge["parent"], edge["node"], edge["is_left"] = parent, first_node + node, is_left
+            edge["leaf"], edge["same"] = -1 if child >= 0 else first_leaf + ~child, same
+            before = depth[first_edge + parent - 1] if parent > 0 else 0
+            depth[first_edge + number] = before + (1 if same == 0 else 0)
+            reached = count[child] if child >= 0 else leaf_count[first_leaf + ~child]
+            share_above[first_edge + number] = share[first_edge + same - 1] if same > 0 else 1.0
+            share[first_edge + number] = share_above[first_edge + number] * (reached / count[node])
+
+
+@kernel()
+def _add_rows(ptr, edges, arrays, tables, X, out):  # type: ignore[no-untyped-def]
+    """Add the contributions of all trees to the rows of out (n_rows, n_features + 1); see `ContributionForest`.
+
+    Rows are taken in blocks: the innermost loops run over the rows of a block and compile to vector instructions.
+    """
+    edge_ptr, table_ptr, n_points = ptr
+    factor, ratio, weight = tables
+    most_edges = 0
+    for tree in range(len(edge_ptr) - 1):
+        most_edges = max(most_edges, edge_ptr[tree + 1] - edge_ptr[tree])
+    sums = np.ones((most_edges + 1, weight.shape[1], BLOCK))  # row 0: the empty path
+    follows = np.ones((most_edges + 1, BLOCK), np.bool_)
+    added = np.empty(BLOCK)
+    for tree in range(len(edge_ptr) - 1):
+        of_tree = edges[edge_ptr[tree] : edge_ptr[tree + 1]]
+        width = n_points[tree]
+        factors = factor[3 * table_ptr[tree] : 3 * table_ptr[tree + 1]]
+        ratios = ratio[2 * table_ptr[tree] : 2 * table_ptr[tree + 1]]
+        for first in range(0, len(X), BLOCK):
+            n_rows = min(BLOCK, len(X) - first)
+            _follow(of_tree, arrays, X, first, n_rows, follows)
+            _multiply(of_tree, arrays[3], factors, weight[tree], width, follows, sums)
+            for number in range(len(of_tree) - 1, 0, -2):  # the two edges of a node
+                edge = of_tree[number - 1]
+                parent = edge["parent"]
+                same = edge["same"]
+                _add_up(ratios, number, width, follows, sums, parent, added)
+                if same > 0:  # the leaves below count for this node, not for the one above
+                    _take_off(ratios, same, width, follows[same], sums[parent], added)
+                feature = arrays[0][edge["node"]]
+                for row in range(n_rows):
+                    out[first + row, feature] += added[row]
+            sums[0] = 1.0
+
+
+@helper()
+def _is_member(words, value):  # type: ignore[no-untyped-def]
+    """Return whether a category is in a set of 32 a word."""
+    category = np.int64(value) if 0.0 <= value < 32.0 * words.shape[0] else np.int64(-1)
+    return category >= 0 and (words[category >> 5] >> np.uint32(category & 31)) & np.uint32(1) == np.uint32(1)
+
+
+@helper()
+def _follow(edges, arrays, X, first, n_rows, follows):  # type: ignore[no-untyped-def]
+    """Fill follows (n_edges + 1, BLOCK): whether a row passes an edge and those above with the same feature."""
+    feature, threshold, missing_left, _, set_ptr, set_bits = arrays
+    for number in range(1, len(edges), 2):
+        edge = edges[number - 1]
+        node = edge["node"]
+        same = edge["same"]
+        words = set_bits[set_ptr[node] : set_ptr[node + 1]]
+        for row in range(n_rows):
+            value = X[first + row, feature[node]]
+            if np.isnan(value):
+                goes_left = missing_left[node]
+            elif words.shape[0] == 0:
+                goes_left = value <= threshold[node]
+            else:
+                goes_left = _is_member(words, value)
+            follows[number, row] = follows[same, row] and goes_left
+            follows[number + 1, row] = follows[same, row] and not goes_left
+
+
+@helper()
+def _multiply(edges, leaf_value, factors, weight, width, follows, sums):  # type: ignore[no-untyped-def]
+    """Carry the products down the tree, into sums (n_edges + 1, points, BLOCK); a leaf's is scaled by its value."""
+    for number in range(1, len(edges) + 1):
+        edge = edges[number - 1]
+        parent = edge["parent"]
+        same = edge["same"]
+        leaf = edge["leaf"]
+        for k in range(width):
+            scale = leaf_value[leaf] * weight[k] if leaf >= 0 else 1.0
+            at = 3 * width * (number - 1) + k
+            leaves = scale * factors[at + width]
+            passes = scale * factors[at + 2 * width]
+            left = scale * factors[at]
+            for row in range(BLOCK):
+                other = leaves if follows[same, row] else left
+                sums[number, k, row] = sums[parent, k, row] * (passes if follows[number, row] else other)
+
+
+@helper()
+def _add_up(ratios, number, width, follows, sums, parent, added):  # type: ignore[no-untyped-def]
+    """Fill added (BLOCK,) with the sum over points and the two edges of a node of ratio times sums; sum the two."""
+    added[:] = 0.0
+    for k in range(width):
+        at = 2 * width * (number - 1) + k
+        leaves = ratios[at]
+        passes_left = ratios[at + width]
+        passes_right = ratios[at + 3 * width]
+        for row in range(BLOCK):
+            left = sums[number, k, row]
+            right = sums[number + 1, k, row]
+            added[row] += left * (passes_left if follows[number, row] else leaves)
+            added[row] += right * (passes_right if follows[number + 1, row] else leaves)
+            sums[parent, k, row] = left + right
+
+
+@helper()
+def _take_off(ratios, number, width, follows, sums, added):  # type: ignore[no-untyped-def]
+    """Take off added (BLOCK,) the sum over the points of an edge's ratio times sums (points, BLOCK)."""
+    for k in range(width):
+        at = 2 * width * (number - 1) + k
+        leaves = ratios[at]
+        passes = ratios[at + width]
+        for row in range(BLOCK):
+            added[row] -= sums[k, row] * (passes if follows[row] else leaves)
