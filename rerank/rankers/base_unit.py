@@ -15,14 +15,8 @@ from rerank.rankers.training_set import TrainingSet
 from rerank.types import Floats, Ints, query_rows
 
 DEPTH_OF_SPREAD = 30
-
-
 LEAST_SHARE = 2.0**-40  # of the largest score: a smaller unit would leave learned scores too few digits beside it
-
-
 SHARE_OF_EVEN = 2.0**-10  # the same where scores do not spread: evaluation reads the sums as float32
-
-
 GRID = 2.0**26  # steps of a unit, or of the largest score if that is less: what rounding the base's scale left is gone
 
 

@@ -26,8 +26,6 @@ from rerank.runtime.numerics import array_exp, array_log
 from rerank.types import Floats
 
 RATIOS = np.array([0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])
-
-
 NAMES = tuple(f"{ratio:g}" for ratio in RATIOS)
 
 

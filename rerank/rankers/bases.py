@@ -26,17 +26,9 @@ from rerank.runtime.registry import Registry
 from rerank.types import Floats, RankingData, Run
 
 UNSUPERVISED = "unsupervised"
-
-
 _READERS: Registry[Callable[[object, tuple[str, ...] | None], Any]] = Registry("system")
-
-
 model_readers = _READERS.known
-
-
 reads_models = _READERS.register  # decorates a function of a model and feature names; None for what it does not know
-
-
 CANDIDATES = ""  # name of the run that the rows came from, among the runs whose scores are features
 
 

@@ -21,14 +21,8 @@ import numpy as np
 from rerank.types import Floats, RankingData, query_rows
 
 RANK = "run.rank"
-
-
 DEPTH = 100
-
-
 LARGEST = 5.0
-
-
 SCORES = {  # with the family of each
     "bm25.contents": "letor",
     "rm3_10.contents": "feedback",

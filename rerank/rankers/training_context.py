@@ -18,20 +18,12 @@ from rerank.trees.binned_data import WORKING_BYTES, Storage
 from rerank.trees.columns import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH
 
 ROW_BYTES = 176  # of a training row without its codes: scores, gradients, order, labels, the workspace of a tree
-
-
 VALID_ROW_BYTES = 64  # of a validation row without its codes
-
-
 FIXED_BYTES = 220_000_000  # interpreter, libraries, compiled kernels and buffers
-
-
 UNITS = {
     **{"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
     **{"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40},
 }
-
-
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)")
 
 

@@ -31,8 +31,6 @@ from rerank.types.ids import row_codes
 from rerank.types.ranking_data import Preferences, folds_of_groups, groups_of_queries, numbered_groups
 
 SMALLEST_BASE = 1e-30
-
-
 LARGEST_BASE = 1e30
 
 

@@ -23,8 +23,6 @@ from rerank.runtime.mapped_rows import is_mapped, row_blocks
 from rerank.runtime.threads import in_threads
 
 MOST_BINS = 255
-
-
 FEATURES_AT_ONCE = 16  # sorted together: the rows are read once for all of them
 
 

@@ -16,8 +16,6 @@ from rerank.trees.tree_values import tree_values
 from rerank.types import Floats, Ints
 
 Gradients = Callable[[Floats, Floats, Floats], None]
-
-
 StepLength = Callable[[Floats, Floats], float]
 
 

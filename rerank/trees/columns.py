@@ -34,32 +34,14 @@ from rerank.trees.structures import FEATURE
 from rerank.types import Ints, pointers
 
 EXCEPTIONS = 8  # stored for each row
-
-
 MOST_SPARSE = int(OVERFLOW) // 256  # columns: none of their exceptions equals OVERFLOW
-
-
 LEAST_SPARSE = 20  # columns: to add a row's exceptions takes about as long as the bytes of this many columns
-
-
 LARGEST_SHARE = 0.25  # of rows with an exception: above it a byte a row is faster
-
-
 MEAN_EXCEPTIONS = 4.0  # of a row, at most: few rows have more than eight
-
-
 LEAST_BINS = 128  # features of fewer bins may share a column with others
-
-
 WIDTH = 16
-
-
 GROUP_WIDTH = WIDTH // 4
-
-
 MOST_CODES = 256
-
-
 ROWS_AT_ONCE = 128  # their features stay in the L2 cache while one column after the other reads them
 
 

@@ -34,14 +34,8 @@ from rerank.trees.forest import Forest
 from rerank.types import Floats, Ints
 
 BLOCK = 48  # rows: enough for vector instructions, few enough for their sums to stay in the cache
-
-
 ROWS_A_THREAD = 64
-
-
 EMPTY_LEAF = 1e-9  # training rows of a leaf that has none: its share of its parent stays above 0
-
-
 EDGE = np.dtype(
     [
         ("parent", np.int32),  # the edge above, plus 1; 0 for an edge from the root

@@ -22,8 +22,6 @@ from rerank.trees.structures import BinnedRows, SplitConstraints, TreeLimits, Tr
 from rerank.types import Floats, Ints
 
 LARGEST_EXPONENT, MOST_EXPONENT = 30, 1000  # of sums, and of a scale: beyond it, that of a unit would underflow
-
-
 LARGEST_SUM = 2.0**LARGEST_EXPONENT
 
 
@@ -97,8 +95,6 @@ def add_leaf_values(rows, leaf_ptr, leaf_value, scores):  # type: ignore[no-unty
 
 
 HIGHEST = np.finfo(np.float32).max
-
-
 SUM_COST = 7 * MOST_CODES  # summing a leaf's rows into a column's histogram is as long as searching so many bins
 SPLIT_RULES = ("newton", "least-squares")
 

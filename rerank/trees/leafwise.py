@@ -5,7 +5,7 @@ they are one compiled function: a call from Python for each stage of each split 
 stage, and Numba's cache does not see changes in helpers of other files. What the arrays hold: `structures.py`.
 
 Sums of integers do not depend on their order, so the histograms are the same for any number of threads.
-`tests/oracles/trees.py` grows the same trees from raw values (`grow`, `best_split`); `tests/trees/test_grow.py`
+`tests/oracles/trees.py` grows the same trees from raw values (`grow`, `best_split`); `tests/trees/test_grower.py`
 compares them.
 """
 

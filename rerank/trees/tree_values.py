@@ -17,8 +17,6 @@ from rerank.trees.forest import Forest, Tree, set_members
 from rerank.types import Floats
 
 ROWS_A_SHARE = 4096  # of a thread
-
-
 PREFETCH_DISTANCE = 16  # rows
 
 
