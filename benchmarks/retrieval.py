@@ -137,7 +137,7 @@ def round_vectors(n_docs: int, dimensions: int) -> tuple[np.ndarray, np.ndarray]
 @benchmark(data="100,000 documents of real sentences")
 def vectors(options: Options) -> Iterator[Row]:
     """Seconds and peak memory of latent semantic indexing alone (400 dimensions), and of `rerank vectors`."""
-    from rerank.index.bound import VECTORS
+    from rerank.index.resources import VECTORS
     from rerank.lucene.arrays import open_forward
     from rerank.lucene.folder import RESOURCES
 

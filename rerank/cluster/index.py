@@ -25,16 +25,10 @@ from rerank.features.recipe import Recipe
 from rerank.files.data import write_data
 from rerank.files.lists import qrels_of, run_of, topics_of
 from rerank.files.source import file_mark
-from rerank.index.bound import (
-    HISTORY,
-    SCORER,
-    VECTORS,
-    check_topics,
-    fingerprint_differences,
-    runs_beside,
-    stored_name,
-)
+from rerank.index.bound import runs_beside
+from rerank.index.checks import check_topics, fingerprint_differences
 from rerank.index.index import Index
+from rerank.index.resources import HISTORY, SCORER, VECTORS, stored_name
 from rerank.index.unsupervised import applied_model
 from rerank.lucene.jvm import anserini_version
 from rerank.pipeline.rerank import rerank

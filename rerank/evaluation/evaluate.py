@@ -19,7 +19,8 @@ from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLi
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import BINS, Reliability
 from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
-from rerank.types.ids import Ids, same_ids, trec_order, zeros_apart
+from rerank.types.ids import Ids, same_ids, zeros_apart
+from rerank.types.order import trec_order
 from rerank.types.records import SubtopicQrels
 from rerank.types.tables import Shown, counted, new_frame
 

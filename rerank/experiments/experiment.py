@@ -44,8 +44,8 @@ from rerank.files.data import read_data
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, topics_of, write_folds
 from rerank.files.trec import write_run
 from rerank.history.history import History
-from rerank.index.bound import named_runs, needed_resources
 from rerank.index.index import Index, opened
+from rerank.index.resources import named_runs, needed_resources
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.bases import UnsupervisedBase
 from rerank.rankers.last_stage import DEPTHS, Gain

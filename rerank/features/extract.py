@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, log, unknown_name
 from rerank.features.families.document import FUNCTIONS
 from rerank.features.families.run import FORMS, relate
-from rerank.features.match import Candidates, Documents, gather_candidates, match, query_groups
+from rerank.features.match import Candidates, Documents, gather_candidates, match
+from rerank.features.near_duplicates import query_groups
 from rerank.features.recipe import (
     ColumnGroup,
     Recipe,
@@ -42,7 +43,7 @@ from rerank.runtime.progress import track
 from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, pointers, query_blocks, query_rows
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import scores_and_ranks
+from rerank.types.order import scores_and_ranks
 from rerank.types.retriever import Passages
 from rerank.vectors.encoder import Encoded, query_vectors
 from rerank.vectors.vectors import ENCODER, LSI, Vectors

@@ -32,18 +32,8 @@ from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, 
 from rerank.runtime import codec
 from rerank.runtime.codec import ParseFault, check_nesting, parse_toml
 from rerank.runtime.output import path_of
-from rerank.types.ids import (
-    ID,
-    ID_RULE,
-    QUERY_ID,
-    QUERY_RULE,
-    WHITE_SPACE,
-    Ids,
-    Ints,
-    Words,
-    first_broken,
-    repeated_row,
-)
+from rerank.types.ids import ID, ID_RULE, QUERY_ID, QUERY_RULE, WHITE_SPACE, Ids, Words, first_broken, repeated_row
+from rerank.types.query_rows import Ints
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

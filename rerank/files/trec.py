@@ -53,7 +53,8 @@ from rerank.files.source import (
 from rerank.runtime.output import whole_file
 from rerank.runtime.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows
-from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys, trec_order
+from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys
+from rerank.types.order import trec_order
 from rerank.types.records import SubtopicQrels
 from rerank.types.retriever import UNNAMED
 

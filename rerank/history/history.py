@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.features.match import query_groups
+from rerank.features.near_duplicates import query_groups
 from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.source import check_file, open_source
 from rerank.history.judged import IndexHistory, Judged, Neighbours, document_neighbours

@@ -40,14 +40,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.families.run import relate
-from rerank.features.match import Candidates, inverse_document_frequency, term_idf, unit_weights, word_idf
+from rerank.features.match import Candidates
+from rerank.features.near_duplicates import unit_weights
 from rerank.features.recipe import Feature, Missing, Recipe, RunFamily, register
+from rerank.features.statistics import inverse_document_frequency, term_idf, word_idf
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import array_log, log, random_bits
 from rerank.runtime.threads import in_threads, kernel_threads, row_parts
 from rerank.types.forward import ForwardIndex, counted_terms
-from rerank.types.ids import Floats, Ids, Ints, by_number, id_array, joined_rows, pointers, query_rows
+from rerank.types.ids import Ids, id_array
+from rerank.types.query_rows import Floats, Ints, by_number, joined_rows, pointers, query_rows
 from rerank.types.retriever import CONTENTS, K1, B
 from rerank.vectors.vectors import LSI, unit_vectors
 

@@ -1,140 +1,59 @@
-"""What is bound to an index beside its documents: vectors, a history of judgements, an encoder, and runs.
-
-`rerank vectors` and `rerank history` write into a folder of the index, where `Index.open` finds them:
-
-    INDEX/rerank-resources/vectors       `Vectors.save`
-    INDEX/rerank-resources/history.json  `History.save`
-    INDEX/rerank-resources/language      the code of the language, of `rerank index --language`
-    INDEX/rerank-resources/passages      window and stride of passages, of `rerank index --passages`
-
-For an index that cannot be written, the folder is in the cache folder, by the index's commit. So is the name of the
-encoder for every index: an index folder from elsewhere names no code that would run here.
-
-An opened index with its resources: search and features.
-"""
+"""An opened index with its resources: search and features."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any, Self, TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, RerankError, log, shown, unknown_name
-from rerank.features.recipe import Recipe, family
+from rerank.errors import InvalidInputError, ModelMismatchError, log, shown, unknown_name
+from rerank.features.recipe import Recipe
 from rerank.files.beir import OWN_DOCUMENTS
 from rerank.files.corpus import data_set_name
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
-from rerank.lucene.arrays import open_forward
-from rerank.lucene.folder import RESOURCES, index_folders, open_commit
+from rerank.index.checks import check_topics, fingerprint_differences, log_judged
+from rerank.index.opened import OpenedIndex
+from rerank.index.resources import (
+    HISTORY,
+    LANGUAGE,
+    PASSAGES,
+    SCORER,
+    VECTORS,
+    Resources,
+    bound_scorer,
+    kept_text,
+    named_runs,
+    needed_resources,
+    resource_folder,
+    stored_name,
+)
+from rerank.lucene.folder import index_folders, open_commit
 from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.texts import TextAnalyser
 from rerank.retrieval.base import Candidates, SearchInputs, search_union, source
-from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InOrder
-from rerank.runtime.store import cache_folder
-from rerank.types import Ints, Qrels, RankingData, Run, Topics
+from rerank.types import Ints, RankingData, Run, Topics
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import QUERY, id_array, zeros_apart
+from rerank.types.ids import QUERY
 from rerank.types.retriever import BM25, CONTENTS, K1, B, Passages
 from rerank.types.vocabulary import find_terms
-from rerank.vectors.encoder import Encoded, Encoder, Scorer, encoded_documents
+from rerank.vectors.encoder import Encoded, Encoder, Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
 
 if TYPE_CHECKING:
     from rerank.history.history import History
-    from rerank.history.judged import IndexHistory, Neighbours
+    from rerank.history.judged import IndexHistory
     from rerank.rankers.ranker import Ranker
 
-
-VECTORS = "vectors"
-HISTORY = "history.json"
-LANGUAGE = "language"
-SCORER = "scorer"
-PASSAGES = "passages"
-_MOST_CHARACTERS = 1000  # of the name of an encoder
 MOST_POSTINGS = 1 << 23  # up to which the nearest documents of each document are found without being asked for
 FEWEST_WORDS = 20  # of queries whose language is judged
-
 Resource = TypeVar("Resource")
-
-
-@dataclass(frozen=True, eq=False)
-class Resources:
-    """What was bound when the index was opened; None is what the index's folder holds, False is none."""
-
-    vectors: Vectors | str | Path | bool | None = None
-    history: History | str | Path | bool | None = None
-    encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None
-    runs: Mapping[str, Run] = field(default_factory=dict)
-    scorer: Scorer | bool | None = None
-    remove_query: bool = False
-
-
-def resource_folder(index: Path, commit: str) -> Path:
-    """Return the folder of an index's resources."""
-    inside = index / RESOURCES
-    return inside if os.access(index, os.W_OK) or inside.is_dir() else cache_folder() / f"resources-{commit[:32]}"
-
-
-def name_file(function: str, commit: str) -> Path:
-    """Return the file of the name of an index's encoder or scorer, in the cache of the user who trusts its code."""
-    return cache_folder() / f"{function}-{commit[:32]}"
-
-
-def stored_name(function: str, commit: str) -> str | None:
-    """Return the name of the encoder or scorer that this user keeps with an index; None without one."""
-    what = f"the name of the {function}, got another text. Delete the file."
-    return _kept(
-        name_file(function, commit), what, lambda text: text.isprintable() and 0 < len(text) <= _MOST_CHARACTERS
-    )
-
-
-def _kept(file: Path, what: str, is_valid: Callable[[str], Any]) -> str | None:
-    """Return the text of a file in one line; None without the file."""
-    if not file.is_file():
-        return None
-    text = file.read_bytes()[: _MOST_CHARACTERS + 1].decode("utf8", "surrogateescape").strip()
-    if not is_valid(text):
-        raise FileFormatError(file, None, f"expected {what}")
-    return text
-
-
-def needed_resources(recipe: Recipe | None) -> Collection[str]:
-    """Return the names of the resources that a recipe needs; without explicit families, those of all that there are."""
-    if recipe is None or recipe.families is None:
-        return "vectors", "history", "encoder"
-    members = [family(name) for name in recipe.families]
-    spaces = {member.needs_space for member in members if member.needs_space}
-    needs = {
-        "vectors": recipe.vectors or spaces - {ENCODER},
-        "history": recipe.history or any(member.needs_history for member in members),
-        "encoder": recipe.encoder or ENCODER in spaces,
-    }
-    return [name for name, is_needed in needs.items() if is_needed]
-
-
-def named_runs(runs: Mapping[str, RunLike] | None) -> dict[str, Run]:
-    """Return runs by name, checked."""
-    if runs is None:
-        return {}
-    if not isinstance(runs, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in runs):
-        raise InvalidInputError("runs: expected a mapping from names of letters and digits to runs. Name each run.")
-    return {name: run_of(run) for name, run in runs.items()}
-
-
-def _scorer(scorer: Scorer | str | Callable[[str, list[str]], Any] | bool | None) -> Scorer | bool | None:
-    """Return a scorer, that of a name or function; None and False as they are."""
-    return scorer if scorer is None or isinstance(scorer, bool) else Scorer.of(scorer)
 
 
 class BoundIndex(InOrder):
@@ -165,12 +84,12 @@ class BoundIndex(InOrder):
         commit = open_commit(self.path)
         if language is None:
             what = "the code of a language, got another text. Run `rerank index INDEX --language`."
-            language = _kept(
+            language = kept_text(
                 resource_folder(self.path, commit) / LANGUAGE, what, lambda text: text.isascii() and text.isalnum()
             )
         self.language = language
-        self._opened = _Opened(self.path, self.language, commit)
-        self._bound = Resources(vectors, history, encoder, named_runs(runs), _scorer(scorer), remove_query)
+        self._opened = OpenedIndex(self.path, self.language, commit)
+        self._bound = Resources(vectors, history, encoder, named_runs(runs), bound_scorer(scorer), remove_query)
         self._read: dict[str, list[Any]] = {name: [] for name in ("vectors", "history", ENCODER, SCORER)}
         self.warned_of: set[str] = set()  # what is logged once
 
@@ -205,7 +124,7 @@ class BoundIndex(InOrder):
             "vectors": vectors,
             "history": history,
             "encoder": encoder,
-            "scorer": _scorer(scorer),
+            "scorer": bound_scorer(scorer),
             "runs": None if runs is None else named_runs(runs),
             "remove_query": remove_query,
         }
@@ -249,7 +168,7 @@ class BoundIndex(InOrder):
     def passages(self) -> Passages | None:
         """The passages that `keep_passages` keeps with the index; None without."""
         what = "WINDOW/STRIDE of passages, got another text. Delete it."
-        sizes = _kept(self.resources / PASSAGES, what, re.compile("[0-9]+/[0-9]+").fullmatch)
+        sizes = kept_text(self.resources / PASSAGES, what, re.compile("[0-9]+/[0-9]+").fullmatch)
         return None if sizes is None else Passages.parse(sizes)
 
     def _resource(self, name: str, stored: Callable[[], Any], read: Callable[[Any], Resource]) -> Resource | None:
@@ -745,127 +664,11 @@ class BoundIndex(InOrder):
         self.close()
 
 
-@dataclass(frozen=True, eq=False)
-class _Opened:
-    """What is opened once for an index, whatever its resources are."""
-
-    path: Path
-    language: str | None
-    commit: str
-    is_closed: Event = field(default_factory=Event)  # seen by all threads
-    encoded: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # vectors of documents, by the encoder's name
-
-    @cached_property
-    def forward(self) -> ForwardIndex:
-        """The forward arrays."""
-        forward = open_forward(self.path, commit=self.commit)
-        if self.language is None:
-            return forward
-        return replace(forward, fingerprint={**forward.fingerprint, "language": self.language})
-
-    @cached_property
-    def searcher(self) -> Searcher:
-        """The Lucene searcher; InvalidInputError where the index was closed."""
-        if self.is_closed.is_set():
-            raise InvalidInputError(f"{self.path}: expected an open index, got a closed one. Open it again.")
-        return Searcher(self.path, self.language, self.commit)
-
-    @cached_property
-    def text_analyser(self) -> TextAnalyser:
-        """What makes forward arrays of texts."""
-        return TextAnalyser(self.forward, self.searcher.language)
-
-    @cached_property
-    def neighbours(self) -> Neighbours:
-        """The nearest documents of each document; computed once for an index, and kept in the cache folder."""
-        from rerank.history.judged import Neighbours, document_neighbours
-
-        file = cache_folder() / f"neighbours-{self.commit[:32]}.npz"
-        try:
-            with np.load(file) as stored:
-                found = Neighbours(stored["docs"], stored["cosines"])
-            if len(found.docs) == len(found.cosines) == self.forward.n_docs:
-                return found
-        except (OSError, ValueError, KeyError, BadZipFile):
-            log.debug("%s: the nearest documents of each document are computed.", file)
-        found = document_neighbours(self.forward)
-        with suppress(OSError, RerankError):  # where the cache cannot be written, they are computed in each process
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(file, binary=True) as stored:
-                np.savez(stored, docs=found.docs, cosines=found.cosines)
-        return found
-
-    def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> NDArray[np.float32]:
-        """Return the vectors of all documents by an encoder."""
-        if encoder.name not in self.encoded:
-            self.encoded[encoder.name] = encoded_documents(encoder, self.forward, texts)
-        return self.encoded[encoder.name]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what identifies the index."""
-        return _Opened, (self.path.resolve(), self.language, self.commit)
-
-    def close(self) -> None:
-        """Close the Lucene reader."""
-        self.is_closed.set()
-        if "searcher" in self.__dict__:
-            self.searcher.close()
-
-
 def is_index(folder: Path) -> bool:
     """Return whether a path is the folder of an index, or of the shards of one."""
     return folder.is_dir() and bool(index_folders(folder))
 
 
-def check_topics(run: Run, topics: Topics) -> None:
-    """Refuse a run with a query that has no topic."""
-    missing = [query_id for query_id in run if query_id not in topics]
-    if missing:
-        raise InvalidInputError(
-            f"run: expected a topic for every query, got none for {missing[0]!r} ({len(missing)} such queries in "
-            f"all). {zeros_apart(missing, topics) or 'Give the topics that the run was made for'}."
-        )
-
-
 def runs_beside(run: Run, index: BoundIndex) -> dict[str, Run]:
     """Return the runs whose scores become features of another: those of a union, and those of the index."""
     return {**getattr(run, "sources", {}), **index.runs}
-
-
-def log_judged(table: Run | RankingData, qrels: Qrels) -> None:
-    """Log how many documents are judged."""
-    _, judged = qrels.lookup(table.query_ids, table.query_ptr, table.doc_ids)
-    log.info(
-        "labels: %d queries, %d documents, of which %d are judged; the others count as label 0.",
-        len(table),
-        len(table.doc_ids),
-        int(judged.sum()),
-    )
-
-
-def log_unknown(forward: ForwardIndex, qrels: Qrels, queries: Iterable[str]) -> None:
-    """Log a warning if documents that are judged for some queries are not in the index."""
-    known = [query_id for query_id in queries if query_id in qrels]
-    judged = id_array(list(dict.fromkeys(doc_id for query_id in known for doc_id in qrels[query_id])))
-    unknown = np.flatnonzero(forward.doc_numbers(judged) < 0)
-    if len(unknown):
-        log.warning(
-            "qrels: %d of the %d judged documents are not in the index, e.g. %s",
-            len(unknown),
-            len(judged),
-            judged[unknown[0]],
-        )
-
-
-def fingerprint_differences(
-    prefix: str, trained_on: Mapping[str, Any], opened: Mapping[str, Any]
-) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the dotted names of the parts in which two fingerprints differ, with both values."""
-    for key in dict.fromkeys((*opened, *trained_on)):
-        name = f"{prefix}{key}"
-        before = trained_on.get(key)
-        after = opened.get(key)
-        if isinstance(before, Mapping) and isinstance(after, Mapping):
-            yield from fingerprint_differences(f"{name}.", before, after)
-        elif before != after:
-            yield name, before, after

@@ -20,7 +20,8 @@ from rerank.features.extract import check_resources
 from rerank.features.families.document import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions
 from rerank.files.lists import RunLike
-from rerank.index.bound import BoundIndex, needed_resources, runs_beside
+from rerank.index.bound import BoundIndex, runs_beside
+from rerank.index.resources import needed_resources
 from rerank.index.texts import (
     QueryTexts,
     TextOptions,
@@ -39,7 +40,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.retriever_checks import check_base_run, check_retrievers, trained_retriever
 from rerank.retrieval.base import DEPTH, Candidates, UnionRun
 from rerank.types import Floats, Ints, RankingData, Run, Topics
-from rerank.types.ids import position_order, trec_order
+from rerank.types.order import position_order, trec_order
 from rerank.types.retriever import Retriever
 from rerank.vectors.encoder import Scorer
 

@@ -11,7 +11,8 @@ from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.recipe import Recipe
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, run_of, topics_of
-from rerank.index.bound import HISTORY, LANGUAGE, PASSAGES, SCORER, VECTORS, BoundIndex, name_file
+from rerank.index.bound import BoundIndex
+from rerank.index.resources import HISTORY, LANGUAGE, PASSAGES, SCORER, VECTORS, name_file
 from rerank.lucene.arrays import stored_forward
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file

@@ -11,10 +11,13 @@ import numpy as np
 from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.features.extract import Records, doc_numbers, extract
 from rerank.features.families.passages import MAX, N_COLUMNS, field_spans, fill_passages
-from rerank.features.match import bm25_scores, gather_candidates, match
+from rerank.features.match import gather_candidates, match
 from rerank.features.recipe import Recipe
+from rerank.features.text_bm25 import bm25_scores
 from rerank.files.rows import joined_parts
-from rerank.index.bound import BoundIndex, check_topics, needed_resources
+from rerank.index.bound import BoundIndex
+from rerank.index.checks import check_topics
+from rerank.index.resources import needed_resources
 from rerank.lucene.build import stored_fields as stored_fields, stored_text
 from rerank.lucene.texts import (
     DocumentReader,

@@ -25,7 +25,7 @@ from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.store import Fault, are_characters
 from rerank.runtime.threads import cores, in_threads
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
-from rerank.types.ids import Ints, are_pointers, pointers, query_blocks
+from rerank.types.query_rows import Ints, are_pointers, pointers, query_blocks
 
 _BLOCK = 1 << 24  # postings that are read at a time, unless a term has more
 _PART = 1 << 31  # bytes that are made in memory, and then written

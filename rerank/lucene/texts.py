@@ -29,7 +29,8 @@ from rerank.runtime.codec import is_unicode
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.forward import FieldArrays, ForwardIndex
-from rerank.types.ids import Ids, query_blocks
+from rerank.types.ids import Ids
+from rerank.types.query_rows import query_blocks
 from rerank.types.retriever import CONTENTS
 from rerank.types.tables import number_of, plain_value
 from rerank.types.vocabulary import find_terms

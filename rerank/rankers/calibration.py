@@ -41,7 +41,8 @@ from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import array_dot, array_exp, cross_product, gram, inverse, product, random_bits, softplus
 from rerank.runtime.threads import in_threads
 from rerank.types import Floats, Ints, RankingData, pointers, query_rows
-from rerank.types.ids import joined_rows, query_order
+from rerank.types.order import query_order
+from rerank.types.query_rows import joined_rows
 
 BLOCK = 1 << 14  # rows made float64 at a time
 FURTHEST = 10.0  # standard deviations

@@ -25,10 +25,10 @@ cos  cosine of the first 10 documents of both queries, each counted as 1 / log2(
      reciprocal rank fusion of the first 100 documents of each run
 
 Two queries are alike where the same documents come first for both; no text is read. Labels below 0 count as 0. Judged
-queries are near duplicates where this cosine, or that of the sets of their relevant documents, is at least 0.8
-(`rerank/features/match.py`), or both are near duplicates of a third. They are in one fold, and a judged query, which
-its id tells, is compared neither with itself nor with these: the labels of a query that a model was learned from are
-not part of its own features, nor are those of its copies.
+queries are near duplicates where this cosine, or that of the sets of their relevant documents, is at least 0.8 (see
+`rerank/features/near_duplicates.py`), or both are near duplicates of a third. They are in one fold, and a judged query,
+which its id tells, is compared neither with itself nor with these: the labels of a query that a model was learned from
+are not part of its own features, nor are those of its copies.
 
 References
 ----------
@@ -53,7 +53,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, log, unknown_name
-from rerank.features.match import near_groups
+from rerank.features.near_duplicates import near_groups
 from rerank.files.lists import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import parse_measure
@@ -83,7 +83,8 @@ from rerank.runtime.codec import Array, Names, SchemaError, Sizes
 from rerank.runtime.numerics import array_log2, cross_product, gram, product
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
-from rerank.types.ids import Ids, are_pointers, by_number, id_array
+from rerank.types.ids import Ids, id_array
+from rerank.types.query_rows import are_pointers, by_number
 from rerank.types.ranking_data import numbered_groups
 
 FEW = 100  # judged queries below which only weights are learned

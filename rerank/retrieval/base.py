@@ -34,7 +34,8 @@ from rerank.retrieval.fusion import RRF_K, QueryRows, pooled, reciprocal_ranks
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints, Run, pointers
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import Ids, id_array, id_texts, scores_and_ranks, sort_keys
+from rerank.types.ids import Ids, id_array, id_texts, sort_keys
+from rerank.types.order import scores_and_ranks
 from rerank.types.retriever import BM25, CONTENTS, K1, B, Retriever, bm25_parameters, bm25_suffix
 
 if TYPE_CHECKING:

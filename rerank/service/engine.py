@@ -18,8 +18,8 @@ import numpy as np
 
 from rerank.clicks.evaluation import interleave
 from rerank.errors import InvalidInputError, ModelMismatchError, log, unknown_name
-from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe
+from rerank.features.text_bm25 import bm25_scores
 from rerank.index.bound_model import BoundModel, Scored
 from rerank.index.index import Index
 from rerank.index.texts import (
@@ -52,7 +52,9 @@ from rerank.service.settings import (
     unusable,
 )
 from rerank.types import RankingData, Run, Topics, pointers
-from rerank.types.ids import QUERY, Floats, Ints, id_array, position_order, trec_order
+from rerank.types.ids import QUERY, id_array
+from rerank.types.order import position_order, trec_order
+from rerank.types.query_rows import Floats, Ints
 from rerank.types.retriever import BM25, CONTENTS, Passage, Retriever
 
 STRONGEST = 6  # features that explain a document

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, log
-from rerank.features.match import query_groups
+from rerank.features.near_duplicates import query_groups
 from rerank.features.recipe import Recipe, family
 from rerank.history.history import History
 from rerank.index.index import Index
@@ -30,7 +30,7 @@ from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import HISTORY, Ranker, given_base
 from rerank.types import Floats, Ints, RankingData, Run, Topics, query_rows
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import trec_order
+from rerank.types.order import trec_order
 from rerank.types.ranking_data import folds_of_groups, groups_of_queries, numbered_groups
 
 FEWEST = 3  # folds: for training, validation and test

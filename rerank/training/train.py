@@ -34,8 +34,8 @@ from rerank.features.recipe import Recipe
 from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts
 from rerank.history.history import History
-from rerank.index.bound import log_judged, log_unknown
 from rerank.index.bound_model import slow_run_scores, texts_of_documents
+from rerank.index.checks import log_judged, log_unknown
 from rerank.index.index import Index, opened
 from rerank.index.unsupervised import default_candidates
 from rerank.metrics.base import Measure, ranks

@@ -13,7 +13,7 @@ Ids are text (NumPy `U` arrays, which sort by code point, as trec_eval's bytes d
 as UTF-8 bytes (`S` arrays, a quarter of the memory); they are decoded at the first access.
 """
 
-from rerank.types.ids import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_blocks, query_rows
+from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_blocks, query_rows
 from rerank.types.ranking_data import RankingData
 from rerank.types.records import Qrels, Run, Topics
 

@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.types.ids import Floats, Ids, Ints, find_in_slots, hash_slots, pointers, row_codes
+from rerank.types.hash_slots import find_in_slots, hash_slots
+from rerank.types.ids import Ids, row_codes
+from rerank.types.query_rows import Floats, Ints, pointers
 
 _BLOCK = 1 << 18  # ids hashed at a time
 

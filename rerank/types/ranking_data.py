@@ -22,17 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.runtime.codec import first_repeated
 from rerank.runtime.mapped_rows import row_blocks
-from rerank.types.ids import (
-    Floats,
-    Ids,
-    Ints,
-    are_pointers,
-    id_array,
-    ideal_of_rows,
-    joined_rows,
-    pointers,
-    query_rows,
-)
+from rerank.types.ids import Ids, id_array
+from rerank.types.query_rows import Floats, Ints, are_pointers, ideal_of_rows, joined_rows, pointers, query_rows
 from rerank.types.records import Run
 from rerank.types.retriever import UNNAMED, Retriever, retriever_members
 from rerank.types.tables import (

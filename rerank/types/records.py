@@ -11,18 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.types.ids import (
-    Floats,
-    Ids,
-    Ints,
-    id_array,
-    ideal_of_rows,
-    joined_rows,
-    pointers,
-    query_rows,
-    sort_keys,
-    trec_order,
-)
+from rerank.types.ids import Ids, id_array, sort_keys
+from rerank.types.order import trec_order
+from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_rows
 from rerank.types.retriever import UNNAMED, Retriever
 from rerank.types.tables import (
     DOC_ID,

@@ -31,25 +31,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown
 from rerank.runtime.threads import in_threads
-from rerank.types.ids import (
-    Floats,
-    Ids,
-    Ints,
-    Words,
-    are_pointers,
-    find_in_slots,
-    hash_slots,
-    id_array,
-    id_bytes,
-    id_texts,
-    joined_rows,
-    pointers,
-    query_blocks,
-    query_rows,
-    repeated_row,
-    row_codes,
-    sort_keys,
-)
+from rerank.types.hash_slots import find_in_slots, hash_slots
+from rerank.types.ids import Ids, Words, id_array, id_bytes, id_texts, repeated_row, row_codes, sort_keys
+from rerank.types.query_rows import Floats, Ints, are_pointers, joined_rows, pointers, query_blocks, query_rows
 
 FIRST_ROWS = 5  # rows shown
 FIRST_COLUMNS = 8  # columns shown

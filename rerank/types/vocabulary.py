@@ -7,7 +7,7 @@ import numpy as np
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import Ints, pointers
+from rerank.types.query_rows import Ints, pointers
 
 
 def find_terms(forward: ForwardIndex, terms: Sequence[bytes]) -> Ints:

@@ -33,7 +33,7 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import LANES, cross_product, load, product, same, store
 from rerank.runtime.progress import track
 from rerank.runtime.threads import in_threads, kernel_threads
-from rerank.types.ids import Floats, Ints
+from rerank.types.query_rows import Floats, Ints
 
 _EPSILON = float(np.finfo(np.float64).eps)
 WIDTH = 16  # columns of a block

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.features.match import query_groups
+from rerank.features.near_duplicates import query_groups
 from tests.features.collection import forward_index
 
 

@@ -9,7 +9,7 @@ from time import sleep
 import numpy as np
 import pytest
 
-from rerank.features.match import cached_by_field, inverse_document_frequency, lucene_lengths, vector_norms
+from rerank.features.statistics import cached_by_field, inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.types.forward import FieldArrays
 from tests.features.collection import forward_index
 from tests.oracles.features import lucene_length

@@ -9,7 +9,7 @@ from rerank.metrics.base import RankedLists, SwapWeights
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.lambdarank import BlockLambdaRankObjective, LambdaRankObjective
 from rerank.types import Floats, pointers
-from rerank.types.ids import ideal_of_rows
+from rerank.types.query_rows import ideal_of_rows
 from tests.oracles import lambdas as oracle
 
 

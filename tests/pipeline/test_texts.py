@@ -19,8 +19,8 @@ import rerank
 from rerank.cli.main import main
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.families.document import FUNCTIONS
-from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe, index_family_names
+from rerank.features.text_bm25 import bm25_scores
 from rerank.lucene import texts as lucene_texts
 from rerank.lucene.texts import MOST_CHARACTERS
 from rerank.pipeline.rerank import rerank as rerank_run

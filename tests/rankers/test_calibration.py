@@ -25,7 +25,7 @@ from rerank.rankers.calibration import (
 )
 from rerank.runtime.codec import plain
 from rerank.types import query_rows
-from rerank.types.ids import trec_order
+from rerank.types.order import trec_order
 
 N_DOCUMENTS = 30
 

@@ -15,7 +15,8 @@ from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.ranker import Ranker, known_rankers, ranker_class, read_model
 from rerank.types import Floats, RankingData, pointers
-from rerank.types.ids import id_array, trec_order
+from rerank.types.ids import id_array
+from rerank.types.order import trec_order
 from rerank.types.retriever import Retriever
 from tests.rankers.conftest import model_from_dict, ranking_data
 

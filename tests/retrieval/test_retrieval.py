@@ -8,7 +8,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from rerank.features.match import field_idf, lucene_lengths
+from rerank.features.statistics import field_idf, lucene_lengths
 from rerank.retrieval.base import SearchInputs, best_hits, source
 from rerank.retrieval.sources.bm25 import weighted_bm25
 from rerank.retrieval.sources.nearest import nearest_hits

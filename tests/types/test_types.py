@@ -13,7 +13,8 @@ from hypothesis import given, strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.types import Qrels, RankingData, Run, Topics, ideal_of_rows, pointers, query_rows
-from rerank.types.ids import id_array, id_bytes, row_codes, sort_keys, trec_order
+from rerank.types.ids import id_array, id_bytes, row_codes, sort_keys
+from rerank.types.order import trec_order
 from rerank.types.ranking_data import Preferences
 
 # Few letters and lengths about a word of eight bytes: ids that share beginnings, some of more than one byte a letter.

@@ -52,8 +52,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown
-from rerank.features.match import Candidates, FieldBlock, cached_by_field, field_idf, postings
+from rerank.features.match import Candidates, FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
+from rerank.features.statistics import cached_by_field, field_idf, postings
 from rerank.files.source import check_file
 from rerank.runtime.codec import check_nesting
 from rerank.runtime.kernels import kernel

@@ -32,8 +32,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.match import FieldBlock, field_idf, postings, vector_norms
+from rerank.features.match import FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
+from rerank.features.statistics import field_idf, postings, vector_norms
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import LANES, LINE, load, log2, prefetch, same, store

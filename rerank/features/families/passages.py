@@ -25,13 +25,14 @@ the query's terms, times the passages that hold one.
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.match import FieldBlock, cached_by_field
+from rerank.features.match import FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
+from rerank.features.statistics import cached_by_field
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import prefetch
 from rerank.types.forward import FieldArrays
-from rerank.types.ids import Ints
+from rerank.types.query_rows import Ints
 from rerank.types.retriever import Passages
 
 BEST = 3  # passages whose mean is a feature

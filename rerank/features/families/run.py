@@ -42,12 +42,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.families.feedback import FeedbackFeatures
-from rerank.features.match import Candidates, FieldBlock, vector_norms
+from rerank.features.match import Candidates, FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, columns_of, register
+from rerank.features.statistics import vector_norms
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import array_log, array_log1p, array_log2, log, log1p
 from rerank.types import Floats, Ints, query_rows
-from rerank.types.ids import scores_and_ranks
+from rerank.types.order import scores_and_ranks
 
 _MSLR = "MSLR-WEB features (Qin & Liu 2013)"
 _ZHAI = "Zhai & Lafferty, SIGIR 2001, table 1"

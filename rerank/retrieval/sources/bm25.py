@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.families.feedback import MAX_DOC_SHARE
-from rerank.features.match import cached_by_field, field_idf, lucene_lengths, postings, term_numbers
+from rerank.features.match import term_numbers
+from rerank.features.statistics import cached_by_field, field_idf, lucene_lengths, postings
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order

@@ -1,0 +1,127 @@
+"""Statistics of a field that several families use: idf, lengths as Lucene encodes them, vector norms."""
+
+from collections.abc import Callable, Sequence
+from functools import cache, wraps
+from threading import Lock
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.runtime.kernels import kernel
+from rerank.runtime.mapped_rows import read_in_order, read_only_view
+from rerank.runtime.numerics import array_log, array_log1p
+from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.types.query_rows import Floats
+from rerank.types.retriever import CONTENTS
+from rerank.types.vocabulary import find_terms
+from rerank.vectors.vectors import log_idf
+
+Result = TypeVar("Result")
+_EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below it is the identity
+
+
+def cached_by_field(compute: Callable[[FieldArrays], Result]) -> Callable[[FieldArrays], Result]:
+    """Return `compute` with a cache, which is shared by threads and holds a result as long as its field exists."""
+    results: WeakKeyDictionary[FieldArrays, Result] = WeakKeyDictionary()
+    lock = Lock()
+
+    @wraps(compute)
+    def cached(field: FieldArrays) -> Result:
+        with lock:
+            if field not in results:
+                results[field] = compute(field)
+            return results[field]
+
+    return cached
+
+
+def postings(field: FieldArrays) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return doc_ptr, terms and freqs of a field for kernels."""
+    return read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs)
+
+
+def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
+    """Return Lucene's idf, ln(1 + (N - df + 0.5) / (df + 0.5)), which is positive where df > 0.
+
+    `BM25Similarity.idf` of Lucene, which rounds it to float32.
+    """
+    doc_freq = np.asarray(doc_freq, dtype=np.float64)
+    return np.where(doc_freq > 0, array_log1p((n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5)), 0.0)
+
+
+def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return lengths as Lucene's one-byte norms store them: exact up to 40, then rounded down to four significant bits.
+
+    Shapes: lengths int32 (n,).
+
+    `SmallFloat.intToByte4` and `SmallFloat.byte4ToInt` of Lucene.
+    """
+    table = _lucene_length_table()
+    return table[np.searchsorted(table, lengths, side="right") - 1]
+
+
+@cache
+def _lucene_length_table() -> NDArray[np.int32]:
+    code = np.arange(256 - _EXACT_LENGTHS, dtype=np.int64)
+    mantissa = code & 7
+    shift = (code >> 3) - 1
+    steps = np.where(shift < 0, mantissa, (mantissa | 8) << np.maximum(shift, 0))
+    return np.concatenate([np.arange(_EXACT_LENGTHS), _EXACT_LENGTHS + steps]).astype(np.int32)
+
+
+def field_idf(field: FieldArrays) -> Floats:
+    """Return the idf of every term in a field, (n_terms,) float64.
+
+    Batches of texts that no index holds share the document frequencies, which only grow by new terms: the idf is kept
+    by their number.
+    """
+    by_size = _idf_by_size(field.collection or field)
+    size = len(field.doc_freq)
+    if size not in by_size:
+        by_size[size] = inverse_document_frequency(field.doc_freq, field.n_docs_with)
+    return by_size[size]
+
+
+@cached_by_field
+def _idf_by_size(field: FieldArrays) -> dict[int, Floats]:
+    return {}
+
+
+@cached_by_field
+def vector_norms(field: FieldArrays) -> Floats:
+    """Return the Euclidean norm of every document's vector of tf * idf, (n_docs,) float64."""
+    norms = np.empty(len(field.lengths), dtype=np.float64)
+    arrays = postings(field)
+    with read_in_order(*arrays):
+        _fill_norms(*arrays, field_idf(field), norms)
+    return norms
+
+
+@kernel()
+def _fill_norms(doc_ptr, terms, freqs, idf, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_docs,) with sqrt(sum of (tf * idf)^2) over each document's postings."""
+    for doc in range(len(out)):
+        total = 0.0
+        for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            weight = freqs[posting] * idf[terms[posting]]
+            total += weight * weight
+        out[doc] = np.sqrt(total)
+
+
+_field_log_idf = cached_by_field(log_idf)
+
+
+def term_idf(forward: ForwardIndex) -> Floats:
+    """Return ln(N / df) of each term of the index in the whole document, (n_terms,) float64, 0 for an absent one."""
+    return _field_log_idf(forward.fields[CONTENTS])
+
+
+def word_idf(forward: ForwardIndex, words: Sequence[str]) -> Floats:
+    """Return the idf of words, (n_words,) float64; a word that no document holds has that of one document."""
+    terms = find_terms(forward, [word.encode("utf8") for word in words])
+    known = np.flatnonzero(terms >= 0)
+    values = np.full(len(terms), float(array_log(max(forward.n_docs, 1))))
+    values[known] = term_idf(forward)[terms[known]]
+    return values
