@@ -519,14 +519,20 @@ def groups_of_queries(data: RankingData) -> Ints:
     """
     if data.query_groups is not None:
         return data.query_groups
-    numbers: dict[bytes, int] = {}
-    groups = np.arange(len(data))
+    orders = {}
+    alike: dict[bytes, list[int]] = {}  # queries with the same ids, and the same features of the first document
     for query, (first, last) in enumerate(pairwise(data.query_ptr.tolist())):
         if last - first > 1:
-            order = first + np.argsort(data.stored_ids[first:last], kind="stable")
-            digest = blake2b(np.ascontiguousarray(data.X[order]).tobytes(), digest_size=16)
-            digest.update(np.ascontiguousarray(data.stored_ids[order]).tobytes())
-            groups[query] = numbers.setdefault(digest.digest(), query)
+            orders[query] = first + np.argsort(data.stored_ids[first:last], kind="stable")
+            key = data.stored_ids[orders[query]].tobytes() + data.X[orders[query][0]].tobytes()
+            alike.setdefault(key, []).append(query)
+    groups = np.arange(len(data))
+    for queries in alike.values():
+        if len(queries) > 1:
+            numbers: dict[bytes, int] = {}
+            for query in queries:
+                digest = blake2b(data.X[orders[query]].tobytes(), digest_size=16).digest()
+                groups[query] = numbers.setdefault(digest, query)
     return groups
 
 
