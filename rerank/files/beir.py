@@ -4,8 +4,6 @@ The queries of ArguAna and Quora are documents of the collection, which find the
 with the id of the query out of every ranking (its `ignore_identical_ids`).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rerank.files.corpus import BEIR, data_set_name

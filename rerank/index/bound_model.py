@@ -4,8 +4,6 @@ Binding checks what depends on no query: the recipe of the model's features, the
 history, vectors and encoder that it needs. Candidates and scores to start from are checked where they are given.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

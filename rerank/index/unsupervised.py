@@ -1,7 +1,5 @@
 """The unsupervised ranking: the model that needs no judgements, made of what an index has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from rerank.errors import log

@@ -5,8 +5,6 @@ scores are divided by their spread before training, and what was learned is mult
 probability's 0.9 start alike, and a base times any factor gives the same trees.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

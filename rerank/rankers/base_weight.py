@@ -10,8 +10,6 @@ With few queries no ratio is far from the best, and the choice is close to equal
 strong base, the ratio is then multiplied by 1 + 10 / queries, since so few queries also teach little.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Annotated
 

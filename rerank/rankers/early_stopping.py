@@ -1,7 +1,5 @@
 """When a training ends: early stopping by a measure of validation data, and callbacks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 

@@ -5,8 +5,6 @@ retrieved with other parameters are refused. For a model without such a start a 
 and those computed over a query's candidates, change as well. A tag without parameters is never refused.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping
 from functools import lru_cache

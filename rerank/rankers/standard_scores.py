@@ -12,8 +12,6 @@ Montague & Aslam, CIKM 2001 (standardised scores, CombSUM).
 
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The measure of held-out queries while a model grows."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import prange
 

@@ -4,8 +4,6 @@ The checksum is that of the values and their order, not of the text: white space
 reading. Who has changed a value on purpose writes the checksum that the error names.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping

@@ -10,8 +10,6 @@ A mapped X (`rerank.runtime.mapped_rows`) is read once for as many columns at a 
 `choose_edges` in `tests/oracles/trees.py` is the slow form of `_choose_edges`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

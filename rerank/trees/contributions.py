@@ -19,8 +19,6 @@ S. Lundberg, G. Erion, S. Lee, Consistent Individualized Feature Attribution for
 
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 

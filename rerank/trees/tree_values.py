@@ -4,8 +4,6 @@ A tree's nodes read the codes of the rows, so that their features are not needed
 and only if it is at most the split's threshold.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
