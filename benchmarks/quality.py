@@ -376,7 +376,7 @@ def rankers(options: Options) -> Iterator[Row]:
 
     The best single feature is chosen on the training and validation parts, its sign included.
     """
-    from rerank.rankers.ranker import known_rankers
+    from rerank.rankers.registry import known_rankers
 
     for name, splits in _ranker_splits(options):
         results: dict[tuple[str, str], list[list[float]]] = {}
@@ -403,7 +403,7 @@ def _systems(split: Split, names: Sequence[str], options: Options) -> Iterator[t
 
 def _ranker(name: str, options: Options, **more: Any) -> rerank.Ranker:
     """Return a ranker with those of the settings that it has."""
-    from rerank.rankers.ranker import ranker_class
+    from rerank.rankers.registry import ranker_class
 
     known = inspect.signature(ranker_class(name)).parameters
     settings = options.pick(RANKER_SETTINGS, QUICK_SETTINGS)

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from rerank.rankers.parameters import Parameter, declared_parameters  # noqa: E402
-from rerank.rankers.ranker import known_rankers  # noqa: E402
+from rerank.rankers.registry import known_rankers  # noqa: E402
 
 HEAD = ("| parameter | description |", "|---|---|")
 PAGE, MARK = ROOT / "docs" / "rankers.md", "<!-- generated -->\n"

@@ -271,13 +271,14 @@ def registered_names(package: str, line: re.Pattern[str] = _REGISTERED) -> str:
 
 def new_ranker(name: str, parameters: Sequence[str], metric: str, base: str) -> Ranker:
     """Return the ranker of a name with the parameters of `-p`, not fitted."""
-    from rerank.rankers.ranker import ranker_class
+    from rerank.rankers.registry import ranker_class
 
     values = ranker_parameters(name, parameters)
     kind, of_base = split_base(base)
     readers: dict[str, Callable[[str], Any]] = {"run": rerank.read_run, "model": rerank.read_model}
     start = readers[kind](of_base) if kind in readers else None if base == NO_BASE else base
-    return ranker_class(name)(metric=metric, base=start, **values)
+    ranker: Ranker = ranker_class(name)(metric=metric, base=start, **values)
+    return ranker
 
 
 def ranker_parameters(
@@ -292,7 +293,7 @@ def ranker_parameters(
     more       what `-p` takes whatever the ranker's parameters are
     """
     from rerank.rankers.parameters import read_parameters, read_value, remedy
-    from rerank.rankers.ranker import ranker_class
+    from rerank.rankers.registry import ranker_class
     from rerank.runtime.codec import SchemaError
 
     verb = click.get_current_context().info_name

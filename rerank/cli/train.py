@@ -59,7 +59,7 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
         click.echo(context.get_help())
         context.exit()
     from rerank.rankers.parameters import declared_parameters, documentation
-    from rerank.rankers.ranker import ranker_class
+    from rerank.rankers.registry import ranker_class
 
     kind = ranker_class(ranker)
     declared = [parameter for parameter in declared_parameters(kind).values() if parameter.name not in ELSEWHERE]

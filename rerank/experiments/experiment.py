@@ -49,8 +49,10 @@ from rerank.index.resources import named_runs, needed_resources
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.bases import UnsupervisedBase
 from rerank.rankers.last_stage import DEPTHS, Gain
+from rerank.rankers.matching import HISTORY
 from rerank.rankers.parameters import check_names
-from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import ranker_class
 from rerank.retrieval.base import Candidates, Part, UnionRun
 from rerank.retrieval.fusion import fuse
 from rerank.runtime.output import whole_file
@@ -540,7 +542,7 @@ def trial_folds(qrels: Qrels, study: Study, groups: Mapping[str, int] | None) ->
 
 def new_model(study: Study, ranker: str, base: str | Ranker | None) -> Ranker:
     """Return a ranker that is not fitted; the study's parameters are those of the study's ranker."""
-    kind = ranker_class(ranker)
+    kind: type[Ranker] = ranker_class(ranker)
     shared = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}
     accepted = {name: value for name, value in shared.items() if name in kind().get_params(deep=False)}
     parameters = study.parameters if ranker == study.ranker else {}
@@ -550,7 +552,7 @@ def new_model(study: Study, ranker: str, base: str | Ranker | None) -> Ranker:
 def learns_from_all(study: Study, ranker: str, n_queries: int) -> bool:
     """Return whether no training query is left to stop on; settings are compared on such queries."""
     if study.base == RUN or study.tune:
-        return ranker_class(ranker).cross_validates
+        return bool(ranker_class(ranker).cross_validates)
     return new_model(study, ranker, None).learns_from_all(n_queries)
 
 

@@ -22,7 +22,8 @@ from rerank.lucene.folder import index_folders, open_commit
 from rerank.lucene.jvm import anserini_version
 from rerank.metrics.registry import each_named, named
 from rerank.rankers.parameters import declared_parameters
-from rerank.rankers.ranker import Ranker, fitted_model, given_base, ranker_class
+from rerank.rankers.ranker import Ranker, fitted_model, given_base
+from rerank.rankers.registry import ranker_class
 from rerank.runtime.codec import (
     Anything,
     Field,

@@ -28,8 +28,9 @@ from rerank.metrics.registry import parse_measures
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.bases import NoBase
 from rerank.rankers.fusion import Fusion
+from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import declared_parameters
-from rerank.rankers.ranker import FORMAT, VERSION, Ranker, fitted_model
+from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.training.folds import query_values
 from rerank.trees.structures import FEATURES, SplitConstraints
 from rerank.types import RankingData

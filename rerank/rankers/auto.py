@@ -28,6 +28,7 @@ from rerank.rankers.bases import NoBase
 from rerank.rankers.boosted import FEW, SOME, BoostedTrees, LambdaMART
 from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.imported import Imported
+from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import (
     Metric,
     base_parameter,
@@ -39,7 +40,8 @@ from rerank.rankers.parameters import (
     read_value,
     stopping_parameter,
 )
-from rerank.rankers.ranker import PROGRESS, Ranker, ranker_class, register, stored_rankers
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import ranker_class, register, stored_rankers
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
 from rerank.rankers.validation import Validation

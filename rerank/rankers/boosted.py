@@ -36,6 +36,7 @@ from rerank.rankers.arrays import numbered_names
 from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.base_weight import BaseWeight, WeightedBase
 from rerank.rankers.early_stopping import EarlyStopping
+from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import (
     NORMALIZE,
     SEED,
@@ -46,7 +47,8 @@ from rerank.rankers.parameters import (
     stopping_parameter,
     watched_metric,
 )
-from rerank.rankers.ranker import PROGRESS, Ranker, register
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
 from rerank.rankers.validation import Validation

@@ -65,7 +65,8 @@ from rerank.rankers.bases import ModelBase
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.calibration import least_within_bounds
 from rerank.rankers.imported import ImportedWeights
-from rerank.rankers.ranker import Ranker, fitted_model, register
+from rerank.rankers.ranker import Ranker, fitted_model
+from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet, fold_of_queries
 from rerank.rankers.validation import Validation
 from rerank.retrieval.fusion import (

@@ -12,8 +12,10 @@ from rerank.errors import InvalidInputError, ModelMismatchError, log
 from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
 from rerank.rankers.bases import UNSUPERVISED, UnsupervisedBase
 from rerank.rankers.boosted import ForestRanker
+from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import JOBS, jobs_parameter
-from rerank.rankers.ranker import PROGRESS, Ranker, register
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.codec import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at

@@ -33,8 +33,10 @@ from rerank.objectives.base import LabelCost
 from rerank.objectives.costs import Hinge, Logistic, PlackettLuceObjective
 from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.calibration import BLOCK, Standardizer, least_within_bounds
+from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
-from rerank.rankers.ranker import PROGRESS, Ranker, register
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_pairs, pair_counts
 from rerank.runtime.codec import Number, Whole

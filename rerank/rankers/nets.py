@@ -28,6 +28,7 @@ from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.calibration import BLOCK, Standardizer
 from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.linear import StandardizedRanker
+from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import (
     JOBS,
     NORMALIZE,
@@ -38,7 +39,7 @@ from rerank.rankers.parameters import (
     stopping_parameter,
     watched_metric,
 )
-from rerank.rankers.ranker import PROGRESS, register
+from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_training_data, pair_counts
 from rerank.rankers.validation import Validation

@@ -19,8 +19,9 @@ from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.linear import least_convex
+from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
-from rerank.rankers.ranker import PROGRESS, register
+from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_pairs, pair_counts
 from rerank.runtime.codec import Choice, Number, Whole

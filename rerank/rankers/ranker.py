@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import sys
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
@@ -14,7 +12,7 @@ from hashlib import sha256
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,66 +49,40 @@ from rerank.rankers.bases import (
 from rerank.rankers.calibration import Calibration, Probabilities
 from rerank.rankers.early_stopping import Callback, EarlyStopping
 from rerank.rankers.last_stage import LastStage
+from rerank.rankers.matching import check_columns, matching
+from rerank.rankers.model_file import MODEL_FILE, VERSION, check_parts
 from rerank.rankers.parameters import (
     Estimator,
     check_parameters,
-    declared_parameters,
-    documentation,
     not_fitted_error,
     plain_parameters,
 )
+from rerank.rankers.registry import known_rankers, stored_rankers
 from rerank.rankers.retriever_checks import check_base_run, check_retrievers, note_unknown_start
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import PreferenceRows, TrainingSet, check_size, check_training_data
 from rerank.rankers.validation import Validation
 from rerank.runtime.codec import (
-    Anything,
     Choice,
-    Field,
     Flag,
-    Items,
     Names,
-    Number,
     Plain,
     Record,
     SchemaError,
     Sizes,
     Table,
-    Whole,
     at,
     field_of,
     plain,
     restored,
 )
-from rerank.runtime.json_files import JsonFile
-from rerank.runtime.mapped_rows import changed_rows, is_mapped, row_blocks
-from rerank.runtime.registry import Registry
+from rerank.runtime.mapped_rows import is_mapped, row_blocks
 from rerank.runtime.threads import kernel_threads
 from rerank.trees.forest import Forest
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, Run
 from rerank.types.ranking_data import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
-
-FORMAT = "rerank-model"  # of a model file
-VERSION = 3  # of this format
-MODEL_FILE = JsonFile(
-    FORMAT,
-    "a model file",
-    (
-        "Give a file that `rerank train` wrote, or import it (`rerank import`, import_model).",
-        "Train the model again, or fetch the file again.",
-    ),
-)
-PROGRESS: dict[str, Field] = {  # what the training of any ranker stores, for `Ranker.learned`
-    "best_iteration": Whole(0, 1_000_000),
-    "evals_result": Table(Table(Items(Number(-sys.float_info.max, sys.float_info.max), may_be_empty=True))),
-}
-HISTORY = "history."  # how names of features of similar judged queries begin
-COUNT = Whole(0, 2**62)
-_COUNTED = ("documents", "terms")  # members of a fingerprint: numbers of the index
-# Parts of a recipe that are lists of names. Names of features show them; they may differ where these names are equal.
-_NAMED = ("fields", "families", "features", "numbers", "functions", "runs")
 
 
 class Ranker(Estimator):
@@ -813,33 +785,8 @@ class Ranker(Estimator):
         model._columns_named = values.pop("columns")
         model.n_features_in_ = len(values["feature_names"])
         model._restore({**values.pop("learned"), **values})
-        model._check()
+        check_parts(model)
         return model
-
-    def _check(self) -> None:
-        """Raise SchemaError unless the parts of a restored model belong together."""
-        for what, names, member in (("recipe", _NAMED, Names(may_be_empty=True)), ("fingerprint", _COUNTED, COUNT)):
-            origin = getattr(self, f"{what}_") or {}
-            for name in names:
-                if origin.get(name) is not None:
-                    with at(f"{what}.{name}"):
-                        member.read(origin[name], {})
-        if not set(self.categories_) <= set(self.feature_names_):
-            raise SchemaError("features of the model", shown(sorted(self.categories_)), path="categories")
-        if self.history_ is not None and self.history_.checksum != (self.recipe_ or {}).get("history"):
-            raise SchemaError("the history of the recipe", f"that of checksum {self.history_.checksum}", path="history")
-        with at("base"):
-            self.base_.check_features(self.feature_names_)
-        with at("learned"):
-            self._check_learned()
-        if self.calibration_ is None:
-            return
-        with at("calibration"):
-            unknown = [name for name in self.calibration_.predictors if name not in self.feature_names_]
-            if unknown:
-                raise SchemaError("features of the model", shown(unknown[0]), path="predictors")
-            if self.calibration_.checksum != (checksum := self.checksum()):
-                raise SchemaError(f"that of the model (checksum {checksum})", f"that of {self.calibration_.checksum}")
 
     def _warn_of_nothing(self) -> None:
         """Log a warning where the model adds the same to every document."""
@@ -863,7 +810,7 @@ class Ranker(Estimator):
             data = self._matching(self._loaded(X))
             check_retrievers(self, X.retriever, X.run_retrievers, "validation data", scores is None)
         else:
-            self._check_columns(data.X, column_names(X), "eval_set")
+            check_columns(self, data.X, column_names(X), "eval_set")
             data = replace(data, feature_names=self.feature_names_)
         check_training_data(data, "validation data")
         if scores is None:
@@ -888,28 +835,6 @@ class Ranker(Estimator):
             raise AttributeError(f"{type(self).__name__} was fitted without feature names")
         return np.array(self.feature_names_, dtype=object)
 
-    def _check_columns(self, X: NDArray[np.float32], names: tuple[str, ...] | None, what: str) -> None:
-        """Refuse columns that are not those of training; warn as scikit-learn does where one side has no names."""
-        kind = type(self).__name__
-        names = None if names is None else self._as_trained(names)
-        if names is None and not self.ordered_:
-            raise ModelMismatchError(
-                f"{what}: expected columns with names (a data frame, RankingData), got an array: the file of the model "
-                "does not say the order of its features. Import it with feature_names, in the order of training."
-            )
-        if names is not None and names != self.feature_names_:
-            if hasattr(self, "feature_names_in_") or not set(names).isdisjoint(self.feature_names_):
-                raise ModelMismatchError(f"{what}: {_difference(self.feature_names_, names)}")
-            warnings.warn(f"X has feature names, but {kind} was fitted without feature names", UserWarning, 4)
-        if X.shape[1] != self.n_features_in_:
-            raise ModelMismatchError(
-                f"{what}: expected {self.n_features_in_} features a row, got shape {X.shape}. Pass the "
-                "columns that it was trained on."
-            )
-        if names is None and self._columns_named:
-            text = f"X does not have valid feature names, but {kind} was fitted with feature names"
-            warnings.warn(text, UserWarning, 4)
-
     def _as_trained(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return names of features as the model has them, where its owner changes some letters."""
         return names
@@ -921,36 +846,12 @@ class Ranker(Estimator):
     def _matrix(self, X: object) -> NDArray[np.float32]:
         """Return the features of an array, data frame or sparse matrix, whose columns must be those of the model."""
         array = feature_matrix(X)
-        self._check_columns(array, column_names(X), "X")
+        check_columns(self, array, column_names(X), "X")
         return array
 
     def _matching(self, data: RankingData) -> RankingData:
         """Return the data with the model's features in the model's order; features are known by name."""
-        _check_recipe(self.recipe_, data.recipe)
-        names = self._as_trained(data.feature_names)
-        if names == self.feature_names_:
-            return data
-        column_of = {name: column for column, name in enumerate(names)}
-        missing = [name for name in self.feature_names_ if name not in column_of and not name.startswith(HISTORY)]
-        # LETOR text, whose features have numbers, lists none that is 0 in all rows.
-        if missing and not (data.zeros is not None and all(map(str.isdecimal, missing))):
-            raise ModelMismatchError(
-                f"data: expected the model's {self.n_features_in_} features, got {data.n_features}, without "
-                f"{', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}. Make the data with the model's recipe."
-            )
-        if missing:
-            some = ", ".join(missing[:5]) + ", ..." * (len(missing) > 5)
-            log.warning("data: no row lists the model's features %s: LETOR text lists only what is not 0", some)
-        columns = [column_of.get(name, -1) for name in self.feature_names_]
-        absent = np.nan if data.zeros is None else 0.0  # NaN for features of similar judged queries, without a history
-        known = np.array(columns) >= 0
-
-        def chosen(block: NDArray[np.float32]) -> NDArray[np.float32]:
-            return np.ascontiguousarray(np.where(known, block[:, columns], np.float32(absent)))
-
-        log.debug("data: %d features are ignored, as the model does not use them", data.n_features - len(columns))
-        X = changed_rows(data.X, chosen, "features of the model")
-        return replace(data, X=X, feature_names=tuple(self.feature_names_))
+        return matching(self, data)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "base_"):
@@ -959,41 +860,6 @@ class Ranker(Estimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "base_")
-
-
-_REGISTRY: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
-_NOT_TRAINED: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")  # by `fit`: imported models, fusion
-known_rankers = _REGISTRY.known
-ranker_class = _REGISTRY.get
-R = TypeVar("R", bound="type[Ranker]")
-
-
-def register(name: str, *, is_trained: bool = True) -> Callable[[R], R]:
-    """Return a decorator that registers a ranker's class under the name that model files use.
-
-    A class that `fit` trains, a dataclass, gets what follows from the declared hyper-parameters: `parameter_fields`,
-    and the section `Parameters` of its docstring. Only such classes are in `known_rankers`.
-    """
-
-    def add(ranker: R) -> R:
-        ranker.kind = name
-        if not is_trained:
-            return _NOT_TRAINED.register(name)(ranker)
-        parameters = declared_parameters(ranker)
-        ranker.parameter_fields = {
-            key: declared.field for key, declared in parameters.items() if not isinstance(declared.field, Anything)
-        }
-        text, heading, references = inspect.cleandoc(ranker.__doc__ or "").partition("References\n----------\n")
-        sections = (text.rstrip(), documentation(parameters.values()), f"{heading}{references}".rstrip())
-        ranker.__doc__ = "\n\n".join(filter(None, sections)) + "\n"
-        return _REGISTRY.register(name)(ranker)
-
-    return add
-
-
-def stored_rankers() -> dict[str, type[Ranker]]:
-    """Return the rankers that a model file may hold, by name: those that are trained, and those that are not."""
-    return dict(sorted({**known_rankers(), **_NOT_TRAINED.known()}.items()))
 
 
 STORED_MODEL = field_of(Ranker)
@@ -1070,30 +936,3 @@ def given_base(base: Any, names: tuple[str, ...] | None = None) -> Any:
         return Run.of(base)
     read = (reader(base, names) for reader in model_readers().values())
     return next((converted for converted in read if converted is not None), base)
-
-
-def _check_recipe(trained: Mapping[str, Any] | None, applied: Mapping[str, Any] | None) -> None:
-    """Refuse features of the same names that were computed with other parameters or normalisation."""
-    for key, value in (trained or {}).items():
-        other = (applied or {}).get(key, value)
-        if other != value and key not in _NAMED and key != "history":  # judgements may have been added
-            raise ModelMismatchError(
-                f"data: expected features made with the model's recipe ({key}: {value}), got another ({key}: {other}). "
-                "Make the data with the model's recipe."
-            )
-
-
-def _difference(trained: tuple[str, ...], names: tuple[str, ...]) -> str:
-    """Return how the names of a data frame's columns differ from those of training, and what to do."""
-    parts = [
-        f"{what} {', '.join(map(repr, some[:3]))}{' ...' if len(some) > 3 else ''}"
-        for what, some in (
-            ("got", [name for name in names if name not in trained]),
-            ("without", [name for name in trained if name not in names]),
-        )
-        if some
-    ]
-    return (
-        f"expected the columns of training in their order, {' and '.join(parts) or 'got another order'}. Pass "
-        "X[list(model.feature_names_)]."
-    )

@@ -26,8 +26,9 @@ from rerank.index.index import Index
 from rerank.metrics.base import Measure, RankedLists
 from rerank.rankers.bases import OtherRunBase
 from rerank.rankers.early_stopping import TrainingProgress
+from rerank.rankers.matching import HISTORY
 from rerank.rankers.parameters import declared_parameters
-from rerank.rankers.ranker import HISTORY, Ranker, given_base
+from rerank.rankers.ranker import Ranker, given_base
 from rerank.types import Floats, Ints, RankingData, Run, Topics, query_rows
 from rerank.types.forward import ForwardIndex
 from rerank.types.order import trec_order

@@ -44,7 +44,9 @@ from rerank.rankers.bases import UNSUPERVISED, UnsupervisedBase
 from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
 from rerank.rankers.last_stage import DEPTHS, Gain
-from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
+from rerank.rankers.matching import HISTORY
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import ranker_class
 from rerank.retrieval.base import DEPTH, Candidates, UnionRun
 from rerank.training.clicks import labelled_by_clicks
 from rerank.training.folds import (
@@ -450,7 +452,8 @@ def _is_estimable(sources: Candidates, feature_names: Sequence[str] = ()) -> boo
 
 def default_model(n_queries: int) -> Ranker:
     """Return the ranker that is trained for a number of queries where none is given."""
-    return ranker_class(default_ranker(n_queries))(base=UNSUPERVISED)
+    ranker: Ranker = ranker_class(default_ranker(n_queries))(base=UNSUPERVISED)
+    return ranker
 
 
 def default_ranker(n_queries: int) -> str:

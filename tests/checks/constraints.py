@@ -22,7 +22,7 @@ from tabulate import tabulate
 
 import rerank
 from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.ranker import known_rankers, ranker_class
+from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.types import RankingData, pointers
 from rerank.types.ids import id_array
 

@@ -28,7 +28,8 @@ from tabulate import tabulate
 
 import rerank
 from rerank.errors import RerankError
-from rerank.rankers.ranker import Ranker, known_rankers
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import known_rankers
 from rerank.types import RankingData
 from rerank.vectors.vectors import Vectors
 from tests.examples import write_collection

@@ -104,7 +104,7 @@ def example(random: np.random.Generator) -> Arrays:
 
 def scores(name: str, law: str, data: Arrays) -> np.ndarray:
     """Return the scores that a ranker gives the rows that it was trained on."""
-    from rerank.rankers.ranker import ranker_class  # here: other libraries are compared where rerank is not installed
+    from rerank.rankers.registry import ranker_class  # here: other libraries are compared where rerank is not installed
 
     parameters = {**RANKERS[name], **data.parameters}
     if law == "categories renumbered":

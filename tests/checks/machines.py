@@ -189,7 +189,7 @@ def mq2008(data: Path) -> object:
 
 def models(train: object) -> Iterator[tuple[str, object]]:
     """Yield every ranker, cold and started from the base, by a name."""
-    from rerank.rankers.ranker import known_rankers, ranker_class
+    from rerank.rankers.registry import known_rankers, ranker_class
 
     missing = set(known_rankers()) - {name.split()[0] for name in RANKERS}
     if missing:

@@ -17,7 +17,7 @@ from rerank.cli.options import ELSEWHERE
 from rerank.evaluation.comparison import CORRECTIONS, DEFAULT_CORRECTION, DEFAULT_TEST, FORMATS, TESTS
 from rerank.features.recipe import Recipe, known_families
 from rerank.rankers.parameters import declared_parameters
-from rerank.rankers.ranker import known_rankers, ranker_class
+from rerank.rankers.registry import known_rankers, ranker_class
 from tests.cli.conftest import SMALL, Command, tree
 
 

@@ -13,7 +13,7 @@ import rerank
 from rerank.cli.main import run as command
 from rerank.errors import ClusterError, InvalidInputError
 from rerank.rankers.arrays import data_from_arrays
-from rerank.rankers.ranker import ranker_class
+from rerank.rankers.registry import ranker_class
 from rerank.types import RankingData
 from tests.rankers.test_lambdamart import ndcg
 

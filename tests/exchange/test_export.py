@@ -185,7 +185,7 @@ def test_rankers_without_trees_are_refused(name: str, ranker: str, tmp_path: Pat
     if name in ("solr", "ranklib") and ranker == "ranksvm":
         pytest.skip("Solr and RankLib have linear models")
     small = {"n_epochs": 1, "max_iter": 2, "n_estimators": 2}
-    kind = rerank.rankers.ranker.ranker_class(ranker)  # type: ignore[attr-defined]
+    kind = rerank.rankers.registry.ranker_class(ranker)  # type: ignore[attr-defined]
     known = kind().get_params()
     if ranker == "ensemble":
         small["members"] = "lambdamart(n_estimators=2, num_leaves=3)"

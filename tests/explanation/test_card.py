@@ -12,7 +12,7 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.explanation.card import reliability_figure
 from rerank.metrics.reliability import Reliability
-from rerank.rankers.ranker import MODEL_FILE, VERSION
+from rerank.rankers.model_file import MODEL_FILE, VERSION
 from tests.explanation.test_dependence import data_of
 from tests.tiny import Tiny, more_queries
 

@@ -14,7 +14,8 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.explanation.explain import ExplainedDocument, ExplainedFeature, Explanation, feature_meanings
-from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import known_rankers, ranker_class
 from tests.evaluation.test_page import NASTY, read
 from tests.tiny import Tiny
 

@@ -48,7 +48,8 @@ from rerank.index.index import Index
 from rerank.lucene import arrays as postings, folder as shards
 from rerank.lucene.build import CorpusFiles, build_index, build_index_from_sgml, write_documents
 from rerank.lucene.search import Searcher
-from rerank.rankers.ranker import known_rankers, read_model
+from rerank.rankers.ranker import read_model
+from rerank.rankers.registry import known_rankers
 from rerank.runtime.json_files import checksum_of
 from rerank.training.folds import given_folds
 from rerank.types import Qrels, RankingData, Run, pointers

@@ -13,7 +13,8 @@ from rerank.errors import InvalidInputError
 from rerank.rankers.auto import Ensemble
 from rerank.rankers.boosted import BoostedTrees, LambdaMART
 from rerank.rankers.linear import RankSVM
-from rerank.rankers.ranker import known_rankers, ranker_class, read_model
+from rerank.rankers.ranker import read_model
+from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.types import RankingData, query_rows
 from tests.rankers.conftest import model_from_dict, ranking_data
 

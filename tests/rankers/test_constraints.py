@@ -12,7 +12,8 @@ import rerank
 from rerank.errors import InvalidInputError
 from rerank.rankers.auto import Auto, Ensemble
 from rerank.rankers.boosted import MART, BoostedTrees, LambdaMART
-from rerank.rankers.ranker import Ranker, known_rankers, ranker_class, read_model
+from rerank.rankers.ranker import Ranker, read_model
+from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.types import RankingData
 
 SMALL: dict[str, Any] = {"n_estimators": 12, "num_leaves": 8, "min_child_samples": 3}

@@ -18,7 +18,8 @@ from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.ranker import Ranker, known_rankers, ranker_class, read_model
+from rerank.rankers.ranker import Ranker, read_model
+from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.types import RankingData
 from rerank.types.retriever import Retriever
 from tests.rankers.conftest import model_from_dict, ranking_data

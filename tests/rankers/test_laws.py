@@ -13,7 +13,8 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.ranker import Ranker, known_rankers, ranker_class, read_model
+from rerank.rankers.ranker import Ranker, read_model
+from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.types import Floats, RankingData, pointers
 from rerank.types.ids import id_array
 from rerank.types.order import trec_order

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError, UnknownParameterError
-from rerank.rankers.ranker import ranker_class
+from rerank.rankers.registry import ranker_class
 from rerank.rankers.training_context import TrainingContext, parse_bytes
 from rerank.runtime.mapped_rows import RowFile
 from rerank.types import RankingData

@@ -7,7 +7,7 @@ import pytest
 import rerank
 from rerank.errors import UnknownParameterError
 from rerank.rankers.parameters import ELSEWHERE, SAME
-from rerank.rankers.ranker import known_rankers
+from rerank.rankers.registry import known_rankers
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from rerank.rankers.parameters import declared_parameters, read_value
-from rerank.rankers.ranker import known_rankers, ranker_class
+from rerank.rankers.registry import known_rankers, ranker_class
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = runpy.run_path(str(ROOT / "docs" / "write_rankers.py"))

@@ -13,7 +13,8 @@ from rerank.rankers.auto import Ensemble
 from rerank.rankers.boosted import MART, LambdaMART
 from rerank.rankers.nets import RankNet
 from rerank.rankers.rankboost import RankBoost
-from rerank.rankers.ranker import Ranker, known_rankers, read_model
+from rerank.rankers.ranker import Ranker, read_model
+from rerank.rankers.registry import known_rankers
 from rerank.types import RankingData
 from tests.rankers.conftest import ranking_data
 from tests.rankers.test_lambdamart import ndcg

@@ -16,7 +16,8 @@ import scipy.sparse
 from rerank.errors import InvalidInputError
 from rerank.rankers.auto import Ensemble
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.registry import known_rankers, ranker_class
 from tests.rankers.conftest import ranking_data
 
 sklearn = pytest.importorskip("sklearn")

@@ -8,7 +8,8 @@ import pytest
 
 from rerank.errors import FileFormatError, MissingFileError, ModelMismatchError
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.ranker import known_rankers, ranker_class, read_model
+from rerank.rankers.ranker import read_model
+from rerank.rankers.registry import known_rankers, ranker_class
 
 SMALL = {"n_estimators": 5, "num_leaves": 8, "min_child_samples": 5}
 

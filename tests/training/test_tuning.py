@@ -12,7 +12,7 @@ import rerank
 from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, RerankError
 from rerank.files.data import write_data
-from rerank.rankers.ranker import known_rankers, ranker_class
+from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.training.folds import Try, Tuned, Tuning, best_try, fit_best, search_space
 from rerank.types import RankingData
 
