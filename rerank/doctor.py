@@ -4,7 +4,7 @@ To add a check, write a function that takes a source of each of its kinds and yi
 
 Figures on test queries that training has seen in another form are those of memory. They say little about new queries.
 Near duplicates are found by the words of the queries (lower case) and by their relevant documents: by the cosine of
-their counts, each word or document weighted by ln((1 + N) / df).
+their weights (`rerank/features/near_duplicates.py`), with the idf ln((1 + N) / df) of both files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,8 @@ from rerank.files.data import DATA_ENDINGS, read_data, read_svmlight
 from rerank.files.lists import read_topics
 from rerank.files.source import check_file, file_mode, finite_number, open_source
 from rerank.files.trec import QRELS, RUN, parse_label, read_qrels, read_run
-from rerank.types import Floats, Ints, Qrels, RankingData, Run, pointers, query_rows
+from rerank.types import Floats, Ints, Qrels, RankingData, Run, query_rows
+from rerank.types.forward import counted_terms
 from rerank.types.ids import Ids, zeros_apart
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ SEVERITIES = ("error", "warning", "note")
 HIGHEST = 10  # grades of test collections end at 4, those of a few at 10
 NAMED = 10  # features that a finding lists
 DEPTH = 10  # documents of a query whose judgements are counted
-COSINE = 0.5  # above which a test query is a near duplicate of a training query
 _BLOCK = 256  # test queries that are compared with all training queries at once
 _WORD = re.compile(r"\w+")
 
@@ -356,15 +356,17 @@ def _near(what: str, names_of: Callable[[Any], list[str]], train: Source, test: 
 
     what, names_of  what the queries are compared by, and what returns it for the text or the labels of a query
     """
+    from rerank.features.near_duplicates import NEAR  # with kernels, which other checks do not need
+
     values, nearest = nearest_queries(*([names_of(own) for _, own in part.content.items()] for part in (train, test)))
     queries = list(train.content)
     near = [
         f"query {shown(query_id)} is near {shown(queries[number])} of {train.path} (cosine of the {what} {value:.2f})"
         for query_id, value, number in zip(test.content, values.tolist(), nearest.tolist(), strict=True)
-        if value > COSINE and queries[number] != query_id
+        if value >= NEAR and queries[number] != query_id
     ]
     if near:
-        message = f"{near[0]}; {len(near)} of {len(test.content)} queries are above {COSINE}"
+        message = f"{near[0]}; {len(near)} of {len(test.content)} queries have a cosine of {NEAR} or more"
         effect = "figures on such queries say little about new ones: report those on the others beside them"
         yield Finding("warning", test.path, len(near), message, effect)
 
@@ -378,16 +380,13 @@ def nearest_queries(train: Sequence[Iterable[str]], test: Sequence[Iterable[str]
     """
     from scipy.sparse import csr_array
 
-    counters = [Counter(names) for names in (*train, *test)]
-    number: dict[str, int] = {}
-    columns = np.array([number.setdefault(name, len(number)) for counter in counters for name in counter], np.int64)
-    values = np.array([count for counter in counters for count in counter.values()], np.float64)
-    values *= np.log((1.0 + len(counters)) / np.bincount(columns))[columns]
-    ptr = pointers(list(map(len, counters)))
-    rows = query_rows(ptr)
-    norms = np.sqrt(np.bincount(rows, values**2, len(counters)))
-    values /= np.where(norms > 0, norms, 1.0)[rows]
-    vectors = csr_array((values, columns, ptr), shape=(len(counters), max(len(number), 1)))
+    from rerank.features.near_duplicates import unit_weights
+
+    queries = [list(names) for names in (*train, *test)]
+    number = {name: place for place, name in enumerate(dict.fromkeys(chain.from_iterable(queries)))}
+    ptr, columns, freqs = counted_terms(queries, number)
+    idf = np.log((1.0 + len(queries)) / np.bincount(columns))
+    vectors = csr_array((unit_weights(freqs, idf[columns], ptr), columns, ptr), (len(queries), max(len(number), 1)))
     of_train = vectors[: len(train)].T.tocsr()
     cosines = np.zeros(len(test))
     nearest = np.zeros(len(test), np.int64)

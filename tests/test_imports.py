@@ -33,7 +33,7 @@ BELOW = {
     "retrieval": {"files", "metrics", "features", "vectors", "history"},
     "clicks": {"files"},
     "evaluation": {"files", "metrics"},
-    "doctor": {"files", "lucene", "metrics"},
+    "doctor": {"files", "lucene", "metrics", "features"},
     "rankers": _LEARNING - {"rankers"} | {"clicks"},
     "exchange": {"files", "rankers", "trees", "features"},
     "index": _APPLYING - {"exchange", "clicks", "evaluation"},

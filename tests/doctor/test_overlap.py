@@ -20,8 +20,9 @@ def cosine(left: str, right: str, texts: list[str]) -> float:
     def idf(word: str) -> float:
         return log((1 + len(texts)) / sum(word in re.findall(r"\w+", text.lower()) for text in texts))
 
-    norms = [sqrt(sum((n * idf(word)) ** 2 for word, n in count.items())) for count in counts]
-    dot = sum(n * counts[1][word] * idf(word) ** 2 for word, n in counts[0].items())
+    weights = [{word: (1 + log(n)) * idf(word) for word, n in count.items()} for count in counts]
+    norms = [sqrt(sum(weight**2 for weight in of_text.values())) for of_text in weights]
+    dot = sum(weight * weights[1].get(word, 0.0) for word, weight in weights[0].items())
     return dot / (norms[0] * norms[1]) if dot else 0.0
 
 
@@ -51,7 +52,7 @@ def found(folder: Path, files: dict[str, str], kinds: list[tuple[str | None, str
 
 
 FILES = {
-    "topics.tsv": "q1\theat flow in pipes\nq2\twing lift\nq3\theat flow in some pipes\nq4\tlayers\nq5\theat flow\n",
+    "topics.tsv": "q1\theat flow in pipes\nq2\twing lift\nq3\tpipes: heat flow in pipes\nq4\tlayers\nq5\theat flow\n",
     "train.txt": "q1 0 d1 1\nq1 0 d2 1\nq2 0 d5 1\nq2 0 d6 0\n",
     "test.txt": "q3 0 d8 1\nq4 0 d5 2\n",
 }
@@ -62,11 +63,11 @@ def test_near_duplicates_of_training_queries_are_warnings(tmp_path: Path) -> Non
     words, relevant = found(tmp_path, FILES, KINDS)
     assert (words.severity, words.path, words.count) == ("warning", f"{tmp_path}/topics.tsv", 1)
     assert words.message.startswith(f"query 'q3' is near 'q1' of {tmp_path}/topics.tsv (cosine of the words 0.")
-    assert words.message.endswith("; 1 of 2 queries are above 0.5")
+    assert words.message.endswith("; 1 of 2 queries have a cosine of 0.8 or more")
     assert relevant.severity == "warning"
     assert relevant.message == (
         f"query 'q4' is near 'q2' of {tmp_path}/train.txt (cosine of the relevant documents 1.00); "
-        "1 of 2 queries are above 0.5"
+        "1 of 2 queries have a cosine of 0.8 or more"
     )
 
 
