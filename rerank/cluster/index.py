@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
-from rerank.features.extract import check_scores, rows_without_features
+from rerank.features.extract import rows_without_features
 from rerank.features.families.document import FUNCTIONS
 from rerank.features.recipe import Recipe
 from rerank.files.data import write_data
@@ -199,7 +199,7 @@ class ClusterIndex(Index):
         check_topics(run, topics)
         others = runs_beside(run, self)
         run = run.take(run.trec_order())
-        check_scores(run)
+        run.check_finite()
         bare = Run(run.query_ids, run.query_ptr, run.stored_ids, run.scores, run.name)
         tables = {"topics": topics, "run": bare, "runs": others}
         parts = self._map(_features_of, {"recipe": recipe}, tables, list(run), "features", run)

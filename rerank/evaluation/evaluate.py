@@ -263,7 +263,7 @@ def ranked_lists(
     with_judged  whether to return which documents are judged, too
     with_empty   whether a query of the run without a row is evaluated; a run file cannot contain it
     """
-    check_scores(run)
+    run.check_finite()
     answered = np.array([query_id in qrels for query_id in run], dtype=np.bool_)
     if not with_empty:
         answered &= np.diff(run.query_ptr) > 0
@@ -319,16 +319,6 @@ def _evaluated_rows(
     if options.judged_only and judged is not None:
         evaluated &= judged & (labels >= 0)
     return evaluated, np.bincount(query_rows(query_ptr)[evaluated], minlength=len(counts))
-
-
-def check_scores(run: Run) -> None:
-    """Refuse a run with scores that are not finite."""
-    bad = np.flatnonzero(~np.isfinite(run.scores))
-    if len(bad):
-        raise InvalidInputError(
-            f"run {run.name}: expected finite scores, got {run.scores[bad[0]]} for document {run.doc_ids[bad[0]]}. "
-            "Score it or leave it out."
-        )
 
 
 def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1, bins: int = BINS) -> Reliability:

@@ -148,7 +148,7 @@ def _prepared(
     records = records or Records()
     recipe = resolved(recipe or Recipe(), forward, records)
     run = run.take(run.trec_order())
-    check_scores(run)
+    run.check_finite()
     tokens = [query_terms[query_id] for query_id in run]
     plan = column_plan(forward, recipe)
     if needed is not None:
@@ -516,13 +516,3 @@ def doc_numbers(forward: ForwardIndex, run: Run) -> Ints:
             "was made on."
         )
     return numbers
-
-
-def check_scores(run: Run) -> None:
-    """Refuse scores that are not finite."""
-    not_finite = np.flatnonzero(~np.isfinite(run.scores))
-    if len(not_finite):
-        raise InvalidInputError(
-            f"run: expected finite scores, got {len(not_finite)} others, e.g. {run.scores[not_finite[0]]} for document "
-            f"{str(run.doc_ids[not_finite[0]])!r}. Correct the run."
-        )

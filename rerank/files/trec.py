@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.errors import FileFormatError, shown
 from rerank.files.corpus import data_set_name, data_set_qrels
 from rerank.files.source import (
     FileLike,
@@ -565,12 +565,7 @@ def write_run(run: Run | Mapping[str, Mapping[str, float]], path: str | Path) ->
     """
     run = Run.of(run)
     check_ids("run: ", run, [run.name, *run.doc_ids.tolist()])
-    if not np.isfinite(run.scores).all():
-        row = int(np.flatnonzero(~np.isfinite(run.scores))[0])
-        raise InvalidInputError(
-            f"run: expected finite scores, got {run.scores[row]} for document {str(run.doc_ids[row])!r}. "
-            "Drop the row or score it."
-        )
+    run.check_finite()
     with whole_file(path) as handle:
         for query_id in run:
             rows = run.rows(query_id)

@@ -402,9 +402,7 @@ def _search(inputs: SearchInputs, part: Part) -> Run:
 
 def run_of_part(run: Run, part: Part, forward: ForwardIndex) -> Run:
     """Return the documents of another system's run that a union takes; refuse those that the index does not hold."""
-    from rerank.features.extract import check_scores  # with kernels, which other sources may not need
-
-    check_scores(run)
+    run.check_finite()
     run = run.take(run.trec_order())
     run = run if part.k is None else run.head(part.k)
     unknown = np.flatnonzero(forward.doc_numbers(run.doc_ids) < 0)

@@ -784,6 +784,22 @@ class Run(QueryValues[float]):
         }
         return replace(runs[0], **columns)
 
+    def check_finite(self) -> None:
+        """Raise InvalidInputError where a score is not finite.
+
+        Raises
+        ------
+        InvalidInputError
+            With the score and the document that has it.
+
+        """
+        wrong = np.flatnonzero(~np.isfinite(self.scores))
+        if len(wrong):
+            raise InvalidInputError(
+                f"run {self.name}: expected finite scores, got {self.scores[wrong[0]]} for document "
+                f"{str(self.doc_ids[wrong[0]])!r}. Score it or leave it out."
+            )
+
     def trec_order(self) -> Ints:
         """Return the rows of each query as trec_eval orders them: by score, then document id, descending.
 
