@@ -38,7 +38,7 @@ from rerank.clicks.evaluation import Interleaved, interleave
 from rerank.clicks.reading import write_clicks
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
+from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
 from rerank.types import Floats, Ints, Qrels, Run
 from rerank.types.ids import Ids, id_array
 

@@ -33,11 +33,8 @@ if TYPE_CHECKING:
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
     from rerank.files.data import read_data as read_data, write_data as write_data
-    from rerank.files.lists import (
-        read_folds as read_folds,
-        read_preferences as read_preferences,
-        read_topics as read_topics,
-    )
+    from rerank.files.lists import read_folds as read_folds, read_preferences as read_preferences
+    from rerank.files.topics import read_topics as read_topics
     from rerank.files.trec import (
         read_qrels as read_qrels,
         read_run as read_run,
@@ -142,7 +139,7 @@ _HOMES = {
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",
     "read_subtopic_qrels": "rerank.files.trec",
-    "read_topics": "rerank.files.lists",
+    "read_topics": "rerank.files.topics",
     "reliability": "rerank.evaluation.evaluate",
     "rerank": "rerank.pipeline.rerank",
     "rerank_texts": "rerank.pipeline.rerank",

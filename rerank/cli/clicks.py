@@ -68,7 +68,8 @@ def command(
     `rerank serve --log`. Messages on stderr say what could not be estimated.
     """
     from rerank.clicks.record import with_new_ids
-    from rerank.files.lists import write_preferences, write_topics
+    from rerank.files.lists import write_preferences
+    from rerank.files.topics import write_topics
 
     if topics is not None:
         refuse_beside("--topics", ("new_topics",))

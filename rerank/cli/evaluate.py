@@ -131,7 +131,7 @@ def _of_judgements(
     from rerank.evaluation.comparison import compare_results, render, text_lines
     from rerank.evaluation.evaluate import judgements_of, log_absent
     from rerank.files.beir import OWN_DOCUMENTS, removes_query
-    from rerank.files.lists import warn_of_functions
+    from rerank.files.provenance import warn_of_functions
     from rerank.metrics.registry import parse_measures
 
     is_page = output.suffix.lower() in PAGE

@@ -102,7 +102,7 @@ def command(
     """
     from rerank.experiments.learning_curve import learning_curve as write_curve
     from rerank.experiments.study import SETTINGS, check_output_folder
-    from rerank.files.lists import warn_of_functions
+    from rerank.files.provenance import warn_of_functions
 
     check_output_folder(output)
     if len(data) == 1 and (data[0] / SETTINGS).is_file():

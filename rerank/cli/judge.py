@@ -138,7 +138,7 @@ def _ask_person(
     index: rerank.Index, topics: rerank.Topics, pairs: list[tuple[str, str]], judgements: Judgements
 ) -> None:
     """Show one document after the other, and save each answer."""
-    from rerank.files.lists import PERSON
+    from rerank.files.provenance import PERSON
     from rerank.index.texts import one_line
 
     if isinstance(sys.stdin, io.TextIOWrapper):

@@ -93,7 +93,7 @@ def command(
     statistics of the collection. `--min-score` and `--abstain` need a model of `rerank train INDEX TOPICS QRELS`.
     """
     from rerank.files.beir import removes_query
-    from rerank.files.lists import read_texts
+    from rerank.files.texts import read_texts
     from rerank.pipeline.diversify import parse_method
     from rerank.pipeline.rerank import rerank_topics
 

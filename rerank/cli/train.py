@@ -200,7 +200,7 @@ def _read_labels(
     index: rerank.Index, data: tuple[Path, ...], teacher: Path | None, clicks: tuple[Path, ...]
 ) -> tuple[rerank.Topics, rerank.Qrels | rerank.Run | rerank.Clicks, str, dict[str, str | Path | None]]:
     """Return topics, their judgements, teacher or clicks, the ranker by default, and the files that errors name."""
-    from rerank.files.lists import warn_of_functions
+    from rerank.files.provenance import warn_of_functions
     from rerank.training.train import default_ranker
 
     topics = rerank.read_topics(data[1])

@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike
 from rerank.clicks.estimates import Cells, checked_theta, examination
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, log
-from rerank.files.lists import RunLike, run_of
+from rerank.files.inputs import RunLike, run_of
 from rerank.types import Floats, Ints, Run, query_rows
 
 ENDS = (0.025, 0.975)  # of a 95 % interval

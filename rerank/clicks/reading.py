@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from rerank.clicks.record import Clicks, list_order
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.files.data import opened_parquet
-from rerank.files.lists import TopicsLike, topics_of
+from rerank.files.inputs import TopicsLike, topics_of
 from rerank.files.source import (
     LineFault,
     check_file,

@@ -27,7 +27,7 @@ from rerank.cluster.index import ClusterIndex, OpenIndex, environment, run_task,
 from rerank.errors import ClusterError, InvalidInputError, RerankError
 from rerank.exchange.models import import_model
 from rerank.features.families.document import FUNCTIONS
-from rerank.files.lists import RunLike, TopicsLike
+from rerank.files.inputs import RunLike, TopicsLike
 from rerank.index.index import Index
 from rerank.metrics.ndcg import NDCG
 from rerank.metrics.registry import parse_measure

@@ -23,7 +23,7 @@ from rerank.features.extract import rows_without_features
 from rerank.features.families.document import FUNCTIONS
 from rerank.features.recipe import Recipe
 from rerank.files.data import write_data
-from rerank.files.lists import qrels_of, run_of, topics_of
+from rerank.files.inputs import qrels_of, run_of, topics_of
 from rerank.files.source import file_mark
 from rerank.index.bound import runs_beside
 from rerank.index.checks import check_topics, fingerprint_differences

@@ -26,7 +26,7 @@ from rerank.evaluation.significance import (
     paired_differences,
 )
 from rerank.files.beir import removes_query
-from rerank.files.lists import JudgementsLike, RunLike
+from rerank.files.inputs import JudgementsLike, RunLike
 from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measures
 from rerank.runtime.arithmetic import log2_of

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.evaluation.evaluate import evaluate
-from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
+from rerank.files.inputs import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measure
 from rerank.types import Floats, Ints

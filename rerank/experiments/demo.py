@@ -14,7 +14,7 @@ from pathlib import Path
 
 from rerank.experiments.experiment import StudyResult, run_experiment
 from rerank.experiments.study import Study, check_output_folder
-from rerank.files.lists import write_topics
+from rerank.files.topics import write_topics
 from rerank.files.trec import write_qrels
 from rerank.index.index import Index
 from rerank.runtime.output import whole_file

@@ -41,7 +41,8 @@ from rerank.experiments.study import (
 )
 from rerank.features.recipe import Recipe
 from rerank.files.data import read_data
-from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, topics_of, write_folds
+from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, topics_of
+from rerank.files.lists import write_folds
 from rerank.files.trec import write_run
 from rerank.history.history import History
 from rerank.index.index import Index, opened

@@ -19,7 +19,7 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.page import Axis, Curve, Section
 from rerank.experiments.experiment import Prepared, SourceLike, learns_from_all, prepare
 from rerank.experiments.study import NO_BASE, Study, output_folder, staged_output
-from rerank.files.lists import QrelsLike, TopicsLike
+from rerank.files.inputs import QrelsLike, TopicsLike
 from rerank.training.folds import LEAST_QUERIES, cross_validated, training_size
 from rerank.types import Run
 

@@ -23,7 +23,7 @@ from rerank.evaluation.page import Account, Axis, Element, Section, Series, line
 from rerank.experiments.study import versions
 from rerank.explanation.explain import base_in_words, feature_meanings
 from rerank.features.recipe import Recipe, directions
-from rerank.files.lists import data_of
+from rerank.files.inputs import data_of
 from rerank.metrics.registry import parse_measures
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.bases import NoBase

@@ -18,7 +18,7 @@ from rerank.errors import InvalidInputError, log, shown
 from rerank.evaluation.page import Account, Section
 from rerank.features.extract import normalisations
 from rerank.features.recipe import Recipe, column_groups
-from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
+from rerank.files.inputs import RunLike, TopicsLike, run_of, topics_of
 from rerank.index.bound_model import BoundModel, Scored
 from rerank.index.index import Index, opened
 from rerank.rankers.bases import Base, CandidateRunBase, FeatureBase, ModelBase, OtherRunBase, run_scores

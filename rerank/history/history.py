@@ -19,7 +19,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, shown
 from rerank.features.near_duplicates import query_groups
-from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
+from rerank.files.inputs import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.source import check_file, open_source
 from rerank.history.judged import IndexHistory, Judged, Neighbours, document_neighbours
 from rerank.runtime.codec import SchemaError, restored

@@ -16,7 +16,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError, log, shown, unk
 from rerank.features.recipe import Recipe
 from rerank.files.beir import OWN_DOCUMENTS
 from rerank.files.corpus import data_set_name
-from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
+from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
 from rerank.index.checks import check_topics, fingerprint_differences, log_judged
 from rerank.index.opened import OpenedIndex
 from rerank.index.resources import (

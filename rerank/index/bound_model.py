@@ -17,7 +17,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError, log, shown
 from rerank.features.extract import check_resources
 from rerank.features.families.document import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions
-from rerank.files.lists import RunLike
+from rerank.files.inputs import RunLike
 from rerank.index.bound import BoundIndex, runs_beside
 from rerank.index.resources import needed_resources
 from rerank.index.texts import (

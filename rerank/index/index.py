@@ -10,7 +10,7 @@ from typing import Any, Self
 from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.recipe import Recipe
 from rerank.files.corpus import corpus_format, read_documents
-from rerank.files.lists import QrelsLike, RunLike, TopicsLike, run_of, topics_of
+from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, run_of, topics_of
 from rerank.index.bound import BoundIndex
 from rerank.index.resources import HISTORY, LANGUAGE, PASSAGES, SCORER, VECTORS, name_file
 from rerank.lucene.arrays import stored_forward

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.features.recipe import Recipe, family
-from rerank.files.lists import RunLike, run_of
+from rerank.files.inputs import RunLike, run_of
 from rerank.lucene.folder import RESOURCES
 from rerank.runtime.store import cache_folder
 from rerank.types import Run

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.features.extract import doc_numbers
-from rerank.files.lists import RunLike, run_of
+from rerank.files.inputs import RunLike, run_of
 from rerank.index.index import Index, opened
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import dot

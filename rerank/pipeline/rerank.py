@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import log
-from rerank.files.lists import RunLike, TextsFile, TopicsLike, run_of, topics_of
+from rerank.files.inputs import RunLike, TopicsLike, run_of, topics_of
+from rerank.files.texts import TextsFile
 from rerank.index.bound import BoundIndex
 from rerank.index.bound_model import BoundModel, RankedText
 from rerank.index.index import Index, opened

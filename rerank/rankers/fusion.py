@@ -54,7 +54,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, log, unknown_name
 from rerank.features.near_duplicates import near_groups
-from rerank.files.lists import QrelsLike, RunLike, qrels_of
+from rerank.files.inputs import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.costs import PlackettLuceObjective

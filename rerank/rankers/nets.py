@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.files.lists import RunLike
+from rerank.files.inputs import RunLike
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError, log, shown
-from rerank.files.lists import RunLike, data_of, run_of
+from rerank.files.inputs import RunLike, data_of, run_of
 from rerank.files.source import check_file, open_source
 from rerank.files.trec import read_run
 from rerank.history.history import History

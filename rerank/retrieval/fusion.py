@@ -49,7 +49,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, log, shown, unknown_name
-from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
+from rerank.files.inputs import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import Measure, RankedLists, ranks
 from rerank.metrics.registry import parse_measure
 from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows

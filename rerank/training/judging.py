@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.files.lists import Share, TopicsLike, provenance_file, read_provenance, topics_of, write_provenance
+from rerank.files.inputs import TopicsLike, topics_of
+from rerank.files.provenance import Share, provenance_file, read_provenance, write_provenance
 from rerank.files.trec import read_qrels, write_qrels
 from rerank.index.index import Index
 from rerank.index.unsupervised import default_candidates

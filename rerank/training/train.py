@@ -31,7 +31,7 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.features.extract import scores_in
 from rerank.features.families.run import PerformanceFeatures
 from rerank.features.recipe import Recipe
-from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
+from rerank.files.inputs import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts
 from rerank.history.history import History
 from rerank.index.bound_model import slow_run_scores, texts_of_documents

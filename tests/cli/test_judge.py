@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import rerank
-from rerank.files.lists import read_provenance
+from rerank.files.provenance import read_provenance
 from rerank.training.judging import pool
 from tests.cli.conftest import Command
 

@@ -229,7 +229,7 @@ def test_what_no_verb_catches_is_one_line(
     def fails(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("rerank.files.lists.read_qrels", fails)
+    monkeypatch.setattr("rerank.files.inputs.read_qrels", fails)
     done = command("evaluate qrels.txt bm25.run")
     assert (done.code, done.out, done.err.count("\n")) == (code, "", 1)
     assert done.err.startswith(f"rerank: {words}")

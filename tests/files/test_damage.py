@@ -15,8 +15,9 @@ from rerank.features.recipe import Recipe
 from rerank.files import corpus as sgml, source
 from rerank.files.corpus import read_documents, read_sgml
 from rerank.files.data import read_svmlight
-from rerank.files.lists import read_folds, read_preferences, read_topics
+from rerank.files.lists import read_folds, read_preferences
 from rerank.files.source import json_object, of_line, read_text
+from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run
 
 

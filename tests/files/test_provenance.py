@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import FileFormatError
-from rerank.files.lists import Share, provenance_file, read_provenance, warn_of_functions, write_provenance
+from rerank.files.provenance import Share, provenance_file, read_provenance, warn_of_functions, write_provenance
 
 SHARES = {"person": Share(3, "2026-01-02"), "my_judge:judge": Share(7, "2026-01-03")}
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.files.lists import read_topics, write_topics
 from rerank.files.source import is_header
+from rerank.files.topics import read_topics, write_topics
 
 letters = st.characters(codec="utf-8", exclude_characters="\0\ufeff", exclude_categories=["Cs", "Zs", "Cc"])
 ids = st.text(letters, min_size=1, max_size=6).filter(lambda word: word[0] not in "<{#" and word.strip() == word)

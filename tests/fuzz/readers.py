@@ -32,16 +32,9 @@ from rerank.features.extract import Records, extract
 from rerank.features.recipe import Recipe, history_family_names, template
 from rerank.files.corpus import SgmlDocument, corpus_format, read_documents, read_sgml, sgml_files
 from rerank.files.data import read_data, write_data
-from rerank.files.lists import (
-    TextsFile,
-    read_folds,
-    read_names,
-    read_preferences,
-    read_texts,
-    read_topics,
-    write_folds,
-    write_topics,
-)
+from rerank.files.lists import read_folds, read_names, read_preferences, write_folds
+from rerank.files.texts import TextsFile, read_texts
+from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels, write_qrels, write_run
 from rerank.history.history import History, read_history
 from rerank.index.index import Index

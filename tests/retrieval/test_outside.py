@@ -12,7 +12,7 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.files.lists import read_vectors
+from rerank.files.vectors import read_vectors
 
 
 def example() -> tuple[tuple[list[str], np.ndarray], tuple[list[str], np.ndarray]]:

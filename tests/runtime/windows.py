@@ -72,7 +72,7 @@ def work(folder: Path) -> None:
     import rerank
     from rerank.errors import InvalidInputError
     from rerank.experiments.study import staged_output
-    from rerank.files.lists import write_topics
+    from rerank.files.topics import write_topics
     from rerank.runtime.mapped_rows import temporary_array
     from rerank.runtime.output import replace_folder, staged_folder
 

@@ -11,7 +11,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.files.lists import read_provenance
+from rerank.files.provenance import read_provenance
 from rerank.files.trec import write_qrels
 from rerank.training.judging import Judge, Judgements, pool
 from tests.tiny import Tiny

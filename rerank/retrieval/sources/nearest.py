@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.match import gather_candidates
 from rerank.features.recipe import family
-from rerank.files.lists import checked_vectors, read_vectors
+from rerank.files.vectors import checked_vectors, read_vectors
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime import store
 from rerank.runtime.codec import Record

@@ -1,0 +1,64 @@
+"""Texts to rank: query-document pairs as JSON objects, one a line.
+
+    {"qid": "q1", "id": "d1", "text": "Heat flow in a wing"}
+    {"qid": "q1", "id": "d2", "title": "Heat flow", "body": "…", "year": 1967}
+
+qid and id are text or whole numbers; `text` is the document as plain text, where no field has this name; other keys are
+fields and numbers of the index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rerank.errors import FileFormatError, shown
+from rerank.files.source import (
+    LineFault,
+    id_text,
+    json_objects,
+    of_line,
+)
+
+TEXT_KEY = "text"
+
+
+class TextsFile(NamedTuple):
+    """Documents by query id and document id, text or fields, and where each is (`file:line`)."""
+
+    documents: dict[str, dict[str, Any]]
+    locations: dict[tuple[str, str], str]
+
+
+def read_texts(path: str | Path, queries: Collection[str], fields: Collection[str]) -> TextsFile:
+    """Read texts to rank."""
+    read = TextsFile({}, {})
+    path = Path(path)
+    for line, members in json_objects(path):
+        if not {"qid", "id"} <= members.keys():
+            got = shown(", ".join(members))
+            raise FileFormatError(path, line, f"expected the keys qid and id, got {got}. Rename them.")
+        query_id, doc_id = (of_line(path, line, id_text, key, members.pop(key)) for key in ("qid", "id"))
+        if query_id not in queries:
+            raise FileFormatError(
+                path, line, f"expected a query of the topics, got {shown(query_id)}. Add it to the topics."
+            )
+        if (query_id, doc_id) in read.locations:
+            first = read.locations[query_id, doc_id]
+            raise FileFormatError(
+                path, line, f"expected each document once a query, got {shown(doc_id)} again ({first}). Rename it."
+            )
+        read.documents.setdefault(query_id, {})[doc_id] = of_line(path, line, _document, members, fields)
+        read.locations[query_id, doc_id] = f"{path}:{line}"
+    return read
+
+
+def _document(members: dict[str, Any], fields: Collection[str]) -> Any:
+    """Return plain text, or the fields."""
+    if TEXT_KEY not in members or TEXT_KEY in fields:
+        return members
+    if len(members) > 1 or not isinstance(members[TEXT_KEY], str):
+        got = ", ".join(members) if len(members) > 1 else members[TEXT_KEY]
+        raise LineFault(f"expected text as {TEXT_KEY}, and no fields beside it, got {shown(got)}. Correct the line.")
+    return members[TEXT_KEY]

@@ -1,0 +1,232 @@
+"""Topics; blank lines are skipped.
+
+The format is detected by the beginning of the file:
+- two columns with a tab: `q1<TAB>text`; or a number, a colon and the text, as of the terabyte track: `1:text`;
+- TREC topics: `<top> <num> Number: 301 <title> text … </top>`; a title (or <query>, of the microblog track) may have
+  several lines and ends at the next tag; <desc> and <narr> are skipped; closing tags and the words `Number:` and
+  `Topic:` are optional;
+- XML of TREC's later tracks: <topic> with the id as number= (or id=, or in <number>) and the text in <query>, <title>
+  or <summary>, else the text of the whole topic (clinical trials; disease, gene and so on of precision medicine);
+- JSON: objects with an id (`id`, `qid`, `query_id`, `_id`) and a text (`text`, `query`, `title`, `input`), one a line,
+  in an array or over several lines.
+White space around a text is removed. A topic without text is left out, and a warning counts them. A first line that
+names the columns (`qid<TAB>query`), a repeated tag in a <top>, and text outside of topics are refused.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from html import unescape
+from pathlib import Path
+
+from rerank.errors import FileFormatError, InvalidInputError, log, shown
+from rerank.files.corpus import data_set_name, data_set_topics
+from rerank.files.source import (
+    FileLike,
+    LineFault,
+    check_file,
+    check_ids,
+    is_header,
+    objects_of_lines,
+    of_line,
+    refuse_header,
+    refuse_stray,
+    text_lines,
+    without_markup,
+)
+from rerank.runtime.codec import is_unicode
+from rerank.runtime.output import whole_file
+from rerank.types import Topics
+from rerank.types.ids import WHITE_SPACE
+
+ID_KEYS = ("id", "qid", "query_id", "_id")
+TEXT_KEYS = ("text", "query", "title", "input")
+_WITHIN = ("topics within <top> and </top>", "Remove it")
+XML_TEXTS = ("query", "title", "summary")  # elements of a topic, the first that it has
+Entry = tuple[int | None, str, str]  # line, query id, text
+
+
+# A tag ends before the next one begins: tags without their ends are then read once, not once for each.
+_TOPICS = {
+    tag: re.compile(rf"<{tag}\b([^<>]*)>(.*?)(?=</{tag}\s*>|<{tag}\b|\Z)", re.IGNORECASE | re.DOTALL)
+    for tag in ("topic", "top")
+}
+_NUMBERED = re.compile(r"\s*\d+:(?!\d+:)")
+_NUM = re.compile(r"<num\b[^<>]*>\s*(?:number\s*:)?([^<]*)", re.IGNORECASE)
+_TITLE, _QUERY = (
+    re.compile(rf"<{tag}\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL)
+    for tag in ("title", "query")
+)
+_NUMBER_OF = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
+_NUMBER = re.compile(r"<(number|num|id|qid)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:</\1\s*>)?", re.IGNORECASE)
+_TEXTS = [re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL) for tag in XML_TEXTS]
+
+
+def read_topics(path: FileLike) -> Topics:
+    """Read topics.
+
+    Parameters
+    ----------
+    path : str, Path or file object
+        A file of two columns, TREC topics or JSONL, plain or gzip; or `irds:NAME`, a data set of ir_datasets.
+
+    Returns
+    -------
+    Topics
+        The topics in the order of the file.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        With the line, for a line without id or text, an id with white space, a repeated id, or a file without topics.
+
+    """
+    name = data_set_name(path)
+    source = Path(str(path)) if name is not None else check_file(path, "a topics file")
+    entries = _entries(source) if name is None else ((None, *entry) for entry in data_set_topics(name))
+    topics: dict[str, str] = {}
+    blank: list[FileFormatError] = []
+    for line, query_id, text in entries:
+        of_line(source, line, check_ids, "", [query_id])
+        if query_id in topics:
+            message = f"expected each query once, got {shown(query_id)} again. Remove one of the two."
+            raise FileFormatError(source, line, message)
+        if text.strip():
+            topics[query_id] = text.strip()
+        else:
+            message = f"expected a text for query {shown(query_id)}, got none. Write it or drop the query."
+            blank.append(FileFormatError(source, line, message))
+    if blank and not topics:
+        raise blank[0]
+    if blank:  # a topic without text is left out
+        log.warning("topics without text are left out: %d; the first: %s", len(blank), blank[0])
+    return Topics(topics)
+
+
+def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
+    """Write topics."""
+    topics = Topics.of(topics)
+    check_ids("topics: ", topics)
+    as_json = str(path).removesuffix(".gz").endswith(".jsonl")
+    first = next(iter(topics), "")
+    if not as_json and (first.startswith(("{", "<")) or is_header(first)):  # it would be read as another format
+        raise InvalidInputError(
+            f"topics: expected a first id that no other format begins with, got {shown(first)}. "
+            "Write to a .jsonl file, or rename it."
+        )
+    lines = [_line(query_id, text, as_json) for query_id, text in topics.items()]
+    with whole_file(path) as handle:
+        handle.writelines(lines)
+
+
+def _entries(path: Path) -> Iterator[Entry]:
+    """Yield the topics of a file in the format that its first line shows."""
+    lines = list(text_lines(path))
+    filled = [(line, content) for line, content in lines if content.strip()]
+    if not filled:
+        raise FileFormatError(
+            path, None, "expected at least one topic, got an empty file. Write lines of id, tab, text."
+        )
+    first = filled[0][1].lstrip()
+    if first.startswith("<"):
+        yield from _marked_up(path, "\n".join(content for _, content in lines))
+    elif first.startswith("{") or (first.startswith("[") and "\t" not in first):
+        for line, members in objects_of_lines(path, iter(lines)):
+            yield line, *of_line(path, line, _json_entry, members)
+    else:
+        of_line(path, filled[0][0], refuse_header, first)
+        for line, content in filled:
+            yield line, *of_line(path, line, _tab_entry, content)
+
+
+def _marked_up(path: Path, text: str) -> Iterator[Entry]:
+    """Yield the topics in <topic> or <top>; text outside of <top> is refused."""
+    is_xml = _TOPICS["topic"].search(text) is not None
+    entry = _xml_entry if is_xml else _trec_entry
+    end = 0
+    line = 1
+    for topic in _TOPICS["topic" if is_xml else "top"].finditer(text):
+        if not is_xml:
+            refuse_stray(path, line, text[end : topic.start()], *_WITHIN)
+        line += text.count("\n", end, topic.start())
+        yield line, *of_line(path, line, entry, topic[1], topic[2])
+        line += text.count("\n", topic.start(), topic.end())
+        end = topic.end()
+    if not end:
+        first = text.lstrip()
+        line = 1 + text.count("\n", 0, len(text) - len(first))
+        raise FileFormatError(
+            path, line, f"expected <top>, got {shown(first.splitlines()[0].strip())}. Name a TREC topics file."
+        )
+    if not is_xml:
+        refuse_stray(path, line, text[end:], *_WITHIN)
+
+
+def _tab_entry(content: str) -> tuple[str, str]:
+    columns = content.split("\t")
+    if len(columns) == 1 and _NUMBERED.match(content):
+        columns = content.split(":", 1)
+    if len(columns) != 2:
+        remedy = "Put a tab after the id" if len(columns) == 1 else "Write spaces for the tabs in the text"
+        raise LineFault(f"expected 2 columns with a tab (query id, text), got {len(columns)}. {remedy}.")
+    return columns[0].strip(WHITE_SPACE), columns[1]
+
+
+def _json_entry(topic: Mapping[str, object]) -> tuple[str, str]:
+    return _member(topic, ID_KEYS), _member(topic, TEXT_KEYS)
+
+
+def _member(topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
+    """Return the value of the first of some keys in the object as text."""
+    key = next((key for key in keys if topic.get(key) is not None), None)
+    if key is None:
+        raise LineFault(f"expected one of the keys {', '.join(keys)}, got {shown(', '.join(topic))}. Add one.")
+    value = topic[key]
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise LineFault(f"expected text as {key!r}, got {type(value).__name__}. Write it in quotes.")
+    if not is_unicode(str(value)):
+        raise LineFault(f"expected text as {key!r}, got half of a surrogate pair. Correct the \\u escape.")
+    return str(value)
+
+
+def _xml_entry(attributes: str, content: str) -> tuple[str, str]:
+    number = _NUMBER_OF.search(attributes)
+    own = _NUMBER.search(content)
+    query_id = number[1] if number else own[2] if own else ""
+    if not query_id.strip():
+        raise LineFault('expected the number of the topic that begins here, got none. Write <topic number="1">.')
+    content = content if number else _NUMBER.sub(" ", content, count=1)
+    found = (pattern.search(content) for pattern in _TEXTS)
+    text = next((match[1] for match in found if match), content)
+    return unescape(query_id).strip(), " ".join(unescape(without_markup(text)).split())
+
+
+def _trec_entry(_: str, block: str) -> tuple[str, str]:
+    pattern = _QUERY if _QUERY.search(block) and not _TITLE.search(block) else _TITLE
+    return _tagged(_NUM, "num", block), " ".join(_tagged(pattern, "title", block).split())
+
+
+def _tagged(pattern: re.Pattern[str], tag: str, block: str) -> str:
+    matches = list(pattern.finditer(block))
+    if not matches:
+        raise LineFault(f"expected <{tag}> in the topic that begins here, got none. Add it.")
+    if len(matches) > 1:
+        raise LineFault(
+            f"expected one <{tag}> in the topic that begins here, got {len(matches)}. Close each topic with </top>."
+        )
+    return matches[0].group(1).strip()
+
+
+def _line(query_id: str, text: str, as_json: bool) -> str:
+    if not text.strip() or not is_unicode(text) or (not as_json and any(letter in text for letter in "\t\n\r\0")):
+        raise InvalidInputError(
+            f"topics: expected a text {'' if as_json else 'without tabs and line ends '}for query {query_id!r}, "
+            f"got {shown(text)}. {'Correct the text' if as_json else 'Write to a .jsonl file, or correct the text'}."
+        )
+    if as_json:
+        return json.dumps({"id": query_id, "text": text}, ensure_ascii=False) + "\n"
+    return f"{query_id}\t{text.strip()}\n"
