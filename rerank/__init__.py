@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rerank.experiments.study import Study as Study
     from rerank.explanation.card import dependence as dependence, model_card as model_card
     from rerank.explanation.explain import explain as explain
-    from rerank.features.families.document import feature as feature
+    from rerank.features.families.functions import feature as feature
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
     from rerank.files.data import read_data as read_data, write_data as write_data
@@ -118,7 +118,7 @@ _HOMES = {
     "experiment_result": "rerank.clicks.evaluation",
     "explain": "rerank.explanation.explain",
     "export_model": "rerank.exchange.models",
-    "feature": "rerank.features.families.document",
+    "feature": "rerank.features.families.functions",
     "fuse": "rerank.retrieval.fusion",
     "import_model": "rerank.exchange.models",
     "interleave": "rerank.clicks.evaluation",

@@ -150,7 +150,7 @@ def candidates_option(default: str = "BM25") -> Declared:
 
 def _load_functions(context: click.Context, parameter: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
     if files:
-        from rerank.features.families.document import load_functions
+        from rerank.features.families.functions import load_functions
 
         for file in files:
             load_functions(file)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from rerank.cluster.index import ClusterIndex, OpenIndex, environment, run_task, state
 from rerank.errors import ClusterError, InvalidInputError, RerankError
 from rerank.exchange.models import import_model
-from rerank.features.families.document import FUNCTIONS
+from rerank.features.families.functions import FUNCTIONS
 from rerank.files.inputs import RunLike, TopicsLike
 from rerank.index.index import Index
 from rerank.metrics.ndcg import NDCG

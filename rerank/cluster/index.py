@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
 from rerank.features.extract import rows_without_features
-from rerank.features.families.document import FUNCTIONS
+from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe
 from rerank.files.data import write_data
 from rerank.files.inputs import qrels_of, run_of, topics_of

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, log, unknown_name
-from rerank.features.families.document import FUNCTIONS
-from rerank.features.families.run import FORMS, relate
+from rerank.features.families.functions import FUNCTIONS
+from rerank.features.families.relative import FORMS, relate
 from rerank.features.match import Candidates, Documents, gather_candidates, match
 from rerank.features.near_duplicates import query_groups
 from rerank.features.recipe import (

@@ -39,7 +39,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.families.run import relate
+from rerank.features.families.relative import relate
 from rerank.features.match import Candidates
 from rerank.features.near_duplicates import unit_weights
 from rerank.features.recipe import Feature, Missing, Recipe, RunFamily, register

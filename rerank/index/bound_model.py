@@ -15,7 +15,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, log, shown
 from rerank.features.extract import check_resources
-from rerank.features.families.document import FUNCTIONS
+from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions
 from rerank.files.inputs import RunLike
 from rerank.index.bound import BoundIndex, runs_beside

@@ -63,8 +63,8 @@ from rerank.rankers.base_unit import deviation_in_queries
 from rerank.rankers.base_weight import mean_and_error
 from rerank.rankers.bases import ModelBase
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.calibration import least_within_bounds
 from rerank.rankers.imported import ImportedWeights
+from rerank.rankers.probability_map import least_within_bounds
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet, fold_of_queries

@@ -1,26 +1,11 @@
 """Linear rankers: scores are base + inputs @ weights, the weights the minimum of a regularised cost.
 
-Smooth costs are minimised by L-BFGS, every sum in one order (Nocedal and Wright 2006, algorithms 7.4 and 7.5), the
-pairwise hinge by bundles. Other libraries' L-BFGS calls BLAS, whose rounding depends on the processor, and
-starts from the identity as its guess of the Hessian; from one of the same size in all directions, weights of features
-that say nearly the same take hundreds of iterations. Here the guess is the Hessian of some of the rows, computed anew
-after 1, 2, 4, ... iterations: a listwise cost depends on other documents once the weights order them. A step is halved
-until the cost falls enough; where the cost's own rounding hides its fall, the slope decides (Hager and Zhang 2005). The
-cost is strictly convex, so that every step has a curvature above 0.
-
-The bundle method for regularised costs with kinks (Teo et al. 2010, Bundle methods for regularized risk).
-
-A convex cost R lies above each of its tangents. Round t adds the tangent a_t w + b_t at the present weights, and moves
-to the minimum of 1/2 |w|^2 + max_i (a_i w + b_i). That minimum is a bound from below, so that the distance to the best
-possible cost is known, and with it, as the cost holds 1/2 |w|^2, that to the best weights. Its dual is a quadratic
-programme over a simplex with one variable a tangent: small, and solved on the tangents that have a share, to which one
-is added at a time.
+Smooth costs are minimised by L-BFGS (`lbfgs.py`), the pairwise hinge by bundles (`bundle.py`).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -32,206 +17,19 @@ from numpy.typing import NDArray
 from rerank.objectives.base import LabelCost
 from rerank.objectives.costs import Hinge, Logistic, PlackettLuceObjective
 from rerank.rankers.base_unit import spread_at_the_top, start_in_units
-from rerank.rankers.calibration import BLOCK, Standardizer, least_within_bounds
+from rerank.rankers.bundle import minimise_by_bundle
+from rerank.rankers.lbfgs import Guess, minimise_smooth
 from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
+from rerank.rankers.probability_map import least_within_bounds
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
+from rerank.rankers.standardizer import BLOCK, Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_pairs, pair_counts
 from rerank.runtime.codec import Number, Whole
-from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import array_dot, cross_product, gram, inverse, product
 from rerank.types import Floats, Ints, query_rows
-
-MOST_MOVES = 10_000  # in one round
-SHARE_OF_GAP = 0.1  # that a round's programme may leave
-LEAST_GAP = 1e-14  # share of the cost: rounding hides a smaller one
-RIDGE = 1e-13  # share of the largest curvature
-
-
-def minimise_by_bundle(
-    value_and_gradient: Callable[[Floats], tuple[float, Floats]],
-    n_weights: int,
-    tolerance: float,
-    max_iter: int,
-) -> Iterator[Floats]:
-    """Yield the best weights (n_weights,) after each round of minimising 1/2 |w|^2 + R(w), R convex, from w = 0.
-
-    It ends when the best weights are within `tolerance` times their norm of those of the minimum: 1/2 of the square of
-    that distance is at most the distance of the costs.
-
-    value_and_gradient  the whole cost and a slope of it
-    """
-    weights = np.zeros(n_weights)
-    least = np.inf
-    tangents = np.empty((0, n_weights))
-    offsets = np.empty(0)
-    shares = np.empty(0)
-    products = np.empty((0, 0))
-    for _ in range(max_iter):
-        value, gradient = value_and_gradient(weights)
-        if value < least:
-            best = weights
-            least = value
-        slope = gradient - weights
-        tangents = np.vstack([tangents, slope])
-        offsets = np.append(offsets, value - 0.5 * array_dot(weights, weights) - array_dot(slope, weights))
-        shares = np.append(shares, 0.0 if len(shares) else 1.0)
-        row = product(tangents, slope)
-        products = np.block([[products, row[:-1, None]], [row[None]]])
-        allowed = max(0.5 * tolerance**2 * array_dot(best, best), LEAST_GAP * abs(least))
-        _share_out(products, offsets, SHARE_OF_GAP * allowed, MOST_MOVES, shares)
-        weights = -cross_product(shares[:, None], tangents)[0]
-        yield best
-        bound = array_dot(offsets, shares) - 0.5 * array_dot(weights, weights)
-        if least - bound <= allowed:
-            return
-
-
-@kernel()
-def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignore[no-untyped-def]
-    """Minimise 1/2 shares' products shares - offsets' shares over the simplex, from `shares` (m,), in place.
-
-    products (m, m) float64, offsets (m,) float64. Ends when the slopes of no two tangents are `tolerance` apart.
-    """
-    slopes = np.empty(shares.shape[0])
-    for _ in range(most_moves):
-        for tangent in range(shares.shape[0]):
-            slopes[tangent] = -offsets[tangent]
-            for other in range(shares.shape[0]):
-                slopes[tangent] += products[tangent, other] * shares[other]
-        low = np.argmin(slopes)
-        high = np.argmax(np.where(shares > 0.0, slopes, -np.inf))
-        gain = slopes[high] - slopes[low]
-        if gain <= tolerance:
-            break
-        curvature = products[low, low] + products[high, high] - 2.0 * products[low, high]
-        move = shares[high] if curvature * shares[high] <= gain else gain / curvature
-        shares[low] += move
-        shares[high] = 0.0 if move == shares[high] else shares[high] - move
-        slopes += move * (products[low] - products[high])
-        _settle(products, slopes, low, shares)
-
-
-@helper()
-def _solve(system, values):  # type: ignore[no-untyped-def]
-    """Replace values (n,) by the solution of system (n, n), by Gaussian elimination; by 0 where nothing curves."""
-    n = values.shape[0]
-    for i in range(n):
-        for j in range(i + 1, n):
-            factor = system[j, i] / system[i, i] if system[i, i] > 0.0 else 0.0
-            values[j] -= factor * values[i]
-            for k in range(i, n):
-                system[j, k] -= factor * system[i, k]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            values[i] -= system[i, k] * values[k]
-        values[i] = values[i] / system[i, i] if system[i, i] > 0.0 else 0.0
-
-
-@helper()
-def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
-    """Move towards the minimum over the tangents that have a share, until one of them has none left.
-
-    low  a tangent with a share, against which the others' are exchanged
-    """
-    held = np.flatnonzero((shares > 0.0) & (np.arange(shares.shape[0]) != low))
-    n = held.shape[0]
-    largest = 0.0
-    system = np.empty((n, n))
-    moves = slopes[low] - slopes[held]
-    for i in range(n):
-        for j in range(n):
-            k = held[j]
-            system[i, j] = products[held[i], k] - products[held[i], low] - products[low, k] + products[low, low]
-        largest = max(largest, system[i, i])
-    for i in range(n):
-        system[i, i] += RIDGE * largest
-    _solve(system, moves)
-    total = 0.0
-    length = 1.0
-    blocked = -1
-    for i in range(n):
-        total += moves[i]
-        if moves[i] < 0.0 and shares[held[i]] < -length * moves[i]:
-            length = -shares[held[i]] / moves[i]
-            blocked = held[i]
-    if total > 0.0 and shares[low] < length * total:
-        length = shares[low] / total
-        blocked = low
-    for i in range(n):
-        shares[held[i]] += length * moves[i]
-    shares[low] -= length * total
-    if blocked >= 0:
-        shares[blocked] = 0.0
-
-
-PAIRS = 20  # of steps and changes of the gradient that are remembered
-LEAST_FALL = 1e-4  # of the cost, share of what the slope promises (Armijo)
-LENGTHS = np.ldexp(1.0, -np.arange(40))  # of steps along a line, in the order in which they are tried
-ROUNDING = 1e-12  # share of the cost below which a rise is rounding
-ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
-Guess = Callable[[Floats], Floats]
-
-
-def minimise_smooth(
-    value_and_gradient: ValueAndGradient,
-    n_weights: int,
-    guess_here: Callable[[], Guess],
-    tolerance: float,
-    max_iter: int,
-) -> Iterator[Floats]:
-    """Yield the weights (n_weights,) after each iteration of minimising a smooth convex cost, from 0.
-
-    It ends when the gradient's norm is `tolerance` times that of the weights.
-
-    Of a cost that holds 1/2 |w|^2 the weights are then within that share of their norm of the minimum.
-
-    guess_here  returns what multiplies a vector (n_weights,) with a guess of the inverse Hessian, positive definite, at
-                the weights that the cost was last computed at
-    """
-    weights = np.zeros(n_weights)
-    value, gradient = value_and_gradient(weights)
-    pairs: deque[tuple[Floats, Floats]] = deque(maxlen=PAIRS)
-    for number in range(max_iter):
-        if array_dot(gradient, gradient) <= tolerance**2 * array_dot(weights, weights):
-            return
-        if number & (number - 1) == 0:
-            guess = guess_here()
-        direction = _direction(gradient, guess, pairs)
-        slope = array_dot(gradient, direction)
-        if not slope < 0.0:
-            return
-        for length in LENGTHS:
-            moved = weights + length * direction
-            there, new_gradient = value_and_gradient(moved)
-            falls = there <= value + LEAST_FALL * length * slope
-            level = there <= value + ROUNDING * abs(value)
-            if falls or (level and array_dot(new_gradient, direction) <= (2.0 * LEAST_FALL - 1.0) * slope):
-                break
-        else:  # rounding hides any further fall
-            return
-        pairs.append((moved - weights, new_gradient - gradient))
-        weights = moved
-        value = there
-        gradient = new_gradient
-        yield weights
-
-
-def _direction(gradient: Floats, guess: Guess, pairs: deque[tuple[Floats, Floats]]) -> Floats:
-    """Return minus the approximate inverse Hessian, a guess and what the pairs change in it, times the gradient."""
-    direction = -gradient
-    shares = []
-    for step, change in reversed(pairs):
-        share = array_dot(step, direction) / array_dot(step, change)
-        direction = direction - share * change
-        shares.append(share)
-    direction = guess(direction)
-    for (step, change), share in zip(pairs, reversed(shares), strict=True):
-        direction = direction + (share - array_dot(change, direction) / array_dot(step, change)) * step
-    return direction
-
 
 TOLERANCE = 1e-6  # share of the weights' norm by which the minimum may be missed
 ROWS_A_WEIGHT = 8  # that a guess of the Hessian is made of
@@ -272,7 +70,7 @@ class LinearRanker(StandardizedRanker):
     """Base class of the linear rankers; a ranker adds its objective.
 
     The weights minimise 1/2 |w|^2 + C cost((base - m) / u + inputs @ w + b), found from w = 0. Inputs are the
-    standardized features (calibration.py); b is an intercept, where the ranker has one; m is the base scores' mean,
+    standardized features (standardizer.py); b is an intercept, where the ranker has one; m is the base scores' mean,
     that of each query for a ranker without an intercept; u is the unit in which the base ranker alone costs least, 1
     for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what is stored is w u and b u - m. With
     validation data the best iterate is kept, the base ranker itself among them.

@@ -25,7 +25,6 @@ from rerank.objectives.base import Objective
 from rerank.objectives.costs import PreferencePairs, RankNetObjective
 from rerank.objectives.lambdarank import lambdarank_for, order_matters
 from rerank.rankers.base_unit import spread_at_the_top, start_in_units
-from rerank.rankers.calibration import BLOCK, Standardizer
 from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.linear import StandardizedRanker
 from rerank.rankers.model_file import PROGRESS
@@ -40,6 +39,7 @@ from rerank.rankers.parameters import (
     watched_metric,
 )
 from rerank.rankers.registry import register
+from rerank.rankers.standardizer import BLOCK, Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_training_data, pair_counts
 from rerank.rankers.validation import Validation
@@ -128,7 +128,7 @@ MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
 class NetRanker(StandardizedRanker):
     """Base class of the nets; a ranker adds the objective of one query.
 
-    The net (`Net`) reads standardized features (calibration.py) and adds to the base scores. An epoch passes over the
+    The net (`Net`) reads standardized features (standardizer.py) and adds to the base scores. An epoch passes over the
     queries once, in a new random order, and updates the weights once per query: the lambdas of all its pairs are
     summed per document, then one backward pass over its documents gives the gradient (Burges 2010, section 2.1). The
     step is Adam's (Kingma and Ba 2015), its learning rate falling in a straight line to 0 over `n_epochs`, where Burges

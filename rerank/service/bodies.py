@@ -30,8 +30,8 @@ from pydantic_core import PydanticCustomError
 from rerank.errors import shown
 from rerank.files.corpus import ID_KEYS
 from rerank.lucene.build import is_text
-from rerank.rankers.calibration import logistic
 from rerank.rankers.cutoff import Cutoff
+from rerank.rankers.probability_map import logistic
 from rerank.runtime.codec import REMEDY, ParseFault, check_nesting
 from rerank.service.settings import ServiceError
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken

@@ -31,7 +31,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from rerank.errors import InvalidInputError, RerankError, log
-from rerank.features.families.document import load_functions
+from rerank.features.families.functions import load_functions
 from rerank.index.index import Index
 from rerank.lucene.jvm import STEADY, add_options
 from rerank.service.app import HANDLERS, PAGE, Guard, Service, json_response

@@ -29,7 +29,7 @@ from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, log
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.extract import scores_in
-from rerank.features.families.run import PerformanceFeatures
+from rerank.features.families.performance import PerformanceFeatures
 from rerank.features.recipe import Recipe
 from rerank.files.inputs import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts

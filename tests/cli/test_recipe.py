@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.features.families.document import FUNCTIONS
+from rerank.features.families.functions import FUNCTIONS
 from tests.cli.conftest import SMALL, Command
 
 FUNCTION = "import rerank\n\n@rerank.feature('first')\ndef first(matches):\n    return matches.tf[:, 0]\n"

@@ -59,7 +59,7 @@ def test_files_are_those_of_local_work(folder: Path, cluster: rerank.Cluster, tm
 def test_functions_history_and_vectors_reach_the_workers(
     folder: Path, cluster: rerank.Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rerank.features.families import document as functions
+    from rerank.features.families import functions
 
     monkeypatch.setitem(functions.FUNCTIONS, "own", None)  # which the file defines, and which is gone after the test
     (tmp_path / "own.py").write_text(

@@ -16,7 +16,7 @@ from rerank.cli.main import run
 from rerank.errors import InvalidInputError
 from rerank.exchange import registry
 from rerank.exchange.registry import EngineSettings, engine_named, known_formats, portable_template
-from rerank.features.families.document import StaticFeatures
+from rerank.features.families.static import StaticFeatures
 from rerank.features.recipe import Recipe, known_families
 from tests.oracles import engines as walks
 from tests.rankers.conftest import ranking_data

@@ -9,7 +9,7 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.features.extract import Records, extract
-from rerank.features.families.document import LEVELS
+from rerank.features.families.cosines import LEVELS
 from rerank.features.recipe import Recipe, default_family_names
 from rerank.types import RankingData, Run, query_rows
 from rerank.types.forward import ForwardIndex

@@ -12,7 +12,7 @@ import pytest
 import rerank
 from rerank.cli.main import run
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.features.families.document import FUNCTIONS
+from rerank.features.families.functions import FUNCTIONS
 from tests.lucene import anserini
 from tests.tiny import Tiny
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from numpy.typing import NDArray
 
 import rerank
-from rerank.features.families.document import FUNCTIONS
+from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import known_families
 from rerank.lucene.folder import shard_of
 from rerank.retrieval.base import known_sources

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.features.families.document import FUNCTIONS, load_functions
+from rerank.features.families.functions import FUNCTIONS, load_functions
 from tests.tiny import Tiny
 
 pytestmark = pytest.mark.slow("29 s: processes")

@@ -18,7 +18,7 @@ import pytest
 import rerank
 from rerank.cli.main import main
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.features.families.document import FUNCTIONS
+from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, index_family_names
 from rerank.features.text_bm25 import bm25_scores
 from rerank.lucene import texts as lucene_texts

@@ -12,17 +12,8 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.metrics.reliability import Reliability
-from rerank.rankers.calibration import (
-    FIRST,
-    MANY,
-    LogisticMap,
-    OutOfFold,
-    Scale,
-    ScoredLists,
-    _isotonic,
-    in_order_of,
-    logistic,
-)
+from rerank.rankers.calibration import FIRST, OutOfFold, Scale, ScoredLists, in_order_of
+from rerank.rankers.probability_map import MANY, LogisticMap, _isotonic, logistic
 from rerank.runtime.codec import plain
 from rerank.types import query_rows
 from rerank.types.order import trec_order

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import check_grad
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.calibration import Standardizer
 from rerank.rankers.linear import HINGE_TOLERANCE, TOLERANCE, Cost, LogisticRegression, PlackettLuce, RankSVM, _drawn
+from rerank.rankers.standardizer import Standardizer
 from rerank.rankers.training_set import TrainingSet
 from tests.oracles import linear as oracle
 from tests.rankers.conftest import ranking_data

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.calibration import Standardizer
 from rerank.rankers.nets import Adam, LambdaRank, Net, RankNet
 from rerank.rankers.ranker import read_model
+from rerank.rankers.standardizer import Standardizer
 from rerank.rankers.training_set import TrainingSet
 from rerank.types import RankingData
 from tests.oracles import lambdas as lambda_oracle, nets as oracle

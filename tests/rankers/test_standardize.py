@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.calibration import FURTHEST, Standardizer
+from rerank.rankers.standardizer import FURTHEST, Standardizer
 from rerank.runtime.codec import plain, restored
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.rankers.calibration import logistic
+from rerank.rankers.probability_map import logistic
 from tests.service.server import Running, count
 from tests.tiny import Tiny
 

@@ -1,0 +1,123 @@
+"""Cosines of the vectors of queries and documents: the families encoder and lsi.
+
+v       vector of a text: sum over its terms of (1 + ln tf) * ln(N / df) * the term's vector, see `rerank vectors`
+v[:d]   its first d dimensions, those of the greatest singular values; all where there are fewer
+
+References
+----------
+Deerwester et al., JASIS 1990.
+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.features.match import Candidates, FieldBlock
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
+from rerank.runtime.kernels import kernel
+from rerank.runtime.mapped_rows import read_only_view
+from rerank.runtime.numerics import dot
+from rerank.types import Ints
+from rerank.vectors.vectors import ENCODER, LSI
+
+cosine_feature = partial(Feature, unit="cosine", low=-1.0 - 1e-6, high=1.0 + 1e-6)
+LEVELS = (100, 200, 400)
+
+
+def fill_cosines(
+    query_ptr: Ints,
+    rows: Ints,
+    queries: NDArray[np.float32],
+    documents: NDArray[np.float32],
+    levels: Sequence[int],
+    out: NDArray[np.float32],
+) -> None:
+    """Fill `out` with the cosines of the vectors of queries and documents, see `_fill_cosines`."""
+    arrays = (read_only_view(rows), read_only_view(queries), read_only_view(documents))
+    _fill_cosines(query_ptr, *arrays, np.minimum(levels, queries.shape[1]), out)
+
+
+@kernel()
+def _fill_cosines(query_ptr, rows, queries, documents, ends, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_rows, n_levels) with the cosines of the first dimensions of query and document.
+
+    rows       (n_rows,) row of each candidate in `documents`
+    queries    (n_queries, dimensions) float32
+    documents  (n, dimensions) float32
+    ends       (n_levels,) int64, ascending: numbers of dimensions
+    NaN where either has the zero vector.
+    """
+    of_query = np.empty(len(ends))
+    for query in range(len(query_ptr) - 1):
+        total = 0.0
+        first = 0
+        for level in range(len(ends)):
+            part = queries[query, first : ends[level]]
+            total += dot(part, part)
+            of_query[level] = total
+            first = ends[level]
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            first = 0
+            product = 0.0
+            of_document = 0.0
+            for level in range(len(ends)):
+                part = documents[rows[row], first : ends[level]]
+                product += dot(queries[query, first : ends[level]], part)
+                of_document += dot(part, part)
+                first = ends[level]
+                known = of_query[level] > 0.0 and of_document > 0.0
+                out[row, level] = product / np.sqrt(of_query[level] * of_document) if known else np.nan
+
+
+@register("encoder")
+class EncoderFeatures(RunFamily):
+    """Cosine of the encoder's vectors of query and document."""
+
+    evidence = "similarity of meaning (encoder)"
+    rising = ("*",)
+    needs_space = ENCODER
+    listed = (
+        cosine_feature(
+            name="encoder.cosine",
+            meaning="Similarity of query and document by the encoder.",
+            formula="cosine of the vectors of the query's and the document's text",
+            source="the user's encoder",
+            missing=(Missing.NO_TEXT,),
+        ),
+    )
+
+    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, 1)."""
+        documents = candidates.vectors.encoded
+        queries = candidates.vectors.queries[ENCODER]
+        fill_cosines(candidates.query_ptr, candidates.docs, queries, documents, (documents.shape[1],), out)
+
+
+@register("lsi")
+class LsiFeatures(FieldFamily):
+    """Cosines of the first 100, 200 and 400 dimensions of latent semantic indexing."""
+
+    evidence = "similarity of topics"
+    rising = ("*",)
+    needs_space = LSI
+    listed = tuple(
+        cosine_feature(
+            name=f"lsi_{level}",
+            meaning=f"Similarity of query and field in the first {level} dimensions of latent semantic indexing.",
+            formula=f"cosine of v(query)[:{level}] and v(field)[:{level}]",
+            source="Deerwester et al., JASIS 1990",
+            missing=(Missing.NO_VECTOR,),
+        )
+        for level in LEVELS
+    )
+
+    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, 3)."""
+        batch = block.candidates
+        documents, rows = batch.vectors.documents(LSI, block.field.name, batch.docs)
+        fill_cosines(batch.query_ptr, rows, batch.vectors.queries[LSI], documents, LEVELS, out)
