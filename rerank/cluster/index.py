@@ -25,7 +25,7 @@ from rerank.features.recipe import Recipe
 from rerank.files.data import write_data
 from rerank.files.inputs import qrels_of, run_of, topics_of
 from rerank.files.source import file_mark
-from rerank.index.bound import runs_beside
+from rerank.index.bound import runs_of_features
 from rerank.index.checks import check_topics, fingerprint_differences
 from rerank.index.index import Index
 from rerank.index.resources import HISTORY, SCORER, VECTORS, stored_name
@@ -197,7 +197,7 @@ class ClusterIndex(Index):
         run = run_of(run)
         topics = topics_of(topics)
         check_topics(run, topics)
-        others = runs_beside(run, self)
+        others = runs_of_features(run, self)
         run = run.take(run.trec_order())
         run.check_finite()
         bare = Run(run.query_ids, run.query_ptr, run.stored_ids, run.scores, run.name)

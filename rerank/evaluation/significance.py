@@ -352,7 +352,7 @@ def prediction_powered(
     Returns
     -------
     Estimate
-        The estimate with its interval, beside the means by either judgements alone.
+        The estimate with its interval, and the means by either judgements alone.
 
     Raises
     ------

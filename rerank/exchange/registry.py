@@ -37,7 +37,7 @@ class TreeModel:
     zero_missing   (m,) int64 features of which 0 is read as missing, as LightGBM can
     is_ordered     whether the columns are in the order of training; a file may name them in another
     category_values  by column: the values of a data frame's category column, in the order of their codes
-    missing_values   numbers that are read as missing, beside NaN
+    missing_values   numbers that are read as missing, as NaN is
     unlisted_missing  whether a feature that a sparse row does not list is missing; if not, it is 0
     first_number   number of the first column in LETOR text; -1 where it may be 0 or 1
     """

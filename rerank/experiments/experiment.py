@@ -171,8 +171,8 @@ class StudyResult:
     added : sequence of str
         Systems that the study added by itself: their p-values are corrected apart.
     resources : mapping of str to str
-        What features were computed from beside the documents, by name: history (judgements of other queries), vectors,
-        encoder.
+        What features were computed from, besides the documents, by name: history (judgements of other queries),
+        vectors, encoder.
 
     """
 
@@ -238,7 +238,7 @@ def run_experiment(
     Parameters
     ----------
     source : Index, RankingData, path or sequence of paths
-        The index or its folder, beside topics and qrels; or data, or their files. Models hold a history of the
+        The index or its folder, with topics and qrels; or data, or their files. Models hold a history of the
         training queries of their fold, as those of `rerank.train` do; one that the index has is not used.
     topics : Topics, mapping, DataFrame, path or None
         Topics of an index; those without judgements are ignored.
@@ -380,7 +380,7 @@ class Prepared:
 
     @property
     def resources(self) -> dict[str, str]:
-        """What features are computed from beside the documents, by name."""
+        """What features are computed from, besides the documents, by name."""
         recipe = {} if self.data is None else self.data.data.recipe or {}
         if self.data is None and self.inputs is not None:  # candidates, and so data, are those of each fold
             vectors, encoder = self.inputs.index.vectors, self.inputs.index.encoder

@@ -381,7 +381,7 @@ def _drop_missing_columns(path: Path, table: RowTable, lines: list[int]) -> None
 
 
 def _companions(path: Path) -> dict[str, Path]:
-    """Return the companions that lie beside a file, by their ending."""
+    """Return the companions of a file, by their ending."""
     names = str(path).removesuffix(".gz"), path
     paths = [(ending, Path(f"{name}{ending}")) for name in names for ending in COMPANIONS]
     return {ending: companion for ending, companion in paths if companion.is_file()}
@@ -395,7 +395,7 @@ def _name_unread(path: Path, beside: Mapping[str, Path]) -> None:
 
 
 def _set_queries(path: Path, table: RowTable, lines: list[int], beside: dict[str, Path]) -> None:
-    """Number the queries of rows that have no `qid:` by a companion, which is taken out of those beside the file."""
+    """Number the queries of rows that have no `qid:` by a companion, which is taken out of the companions."""
     if list(table.names) == [NO_QUERY]:
         ending = next((ending for ending in beside if COMPANIONS[ending] == QUERY_ID), None)
         if ending is None:
@@ -430,7 +430,7 @@ def _size(content: str) -> int:
 
 
 def _add_columns(path: Path, table: RowTable, beside: dict[str, Path]) -> None:
-    """Add base scores and weights of companions, which are taken out of those beside the file."""
+    """Add base scores and weights of companions, which are taken out of the companions."""
     query = table.query_of_rows()
     for ending in tuple(beside):
         column = COMPANIONS[ending]
@@ -479,7 +479,7 @@ Floats32 = NDArray[np.float32]
 PARQUET = ".parquet"
 NPZ = ".npz"
 TEXT = "text"
-METADATA = b"rerank"  # key of what Parquet stores beside the rows
+METADATA = b"rerank"  # key of what Parquet stores of the data as a whole
 ROWS_AT_ONCE = 1 << 14
 TEXT_ENDINGS = (".svm", ".txt", ".letor")
 DATA_ENDINGS = (*TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS), NPZ, PARQUET)
@@ -657,7 +657,7 @@ def write_parquet(data: RankingData, path: str | Path, blocks: Iterable[NDArray[
 
 
 def _about(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
-    """Return what the schema metadata hold beside the rows."""
+    """Return what the schema metadata hold of the data as a whole."""
     if METADATA not in metadata:
         return NOTHING
     with at("metadata"):

@@ -24,7 +24,7 @@ from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, grouped_members, w
 from rerank.types.retriever import RETRIEVERS
 from rerank.types.tables import LABEL
 
-# What files store of data beside their rows, with its defaults; all files that are read together share the first ones.
+# What files store of data but for their rows, with its defaults; all files that are read together share the first ones.
 SHARED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS, "first_number": Whole(0, 1)}
 STORED: dict[str, Field] = {**SHARED, "zeros": Choice(lambda: (LISTED, UNLISTED, BOTH))}
 NOT_STORED: dict[str, Any] = {
@@ -37,7 +37,7 @@ NOT_STORED: dict[str, Any] = {
 }
 VERSION = 1
 NOTHING: dict[str, Any] = {"labels": True, "features": (), "ideal_labels": None, **NOT_STORED}
-# What text and Parquet store beside their rows. `labels` is false where there are no judgements, `features` are the
+# What text and Parquet store apart from their rows. `labels` is false where there are no judgements, `features` are the
 # names of the columns that recipe and fingerprint are of, `ideal_labels` the positive labels of each query, best first.
 ABOUT = Record(
     {
@@ -106,7 +106,7 @@ class RowTable:
         docs: NDArray[Any],
         lines: Ints | None = None,
     ) -> RankingData:
-        """Return the data, grouped by query; `about` is what is stored beside the rows, `lines` are theirs."""
+        """Return the data, grouped by query; `about` is what is stored of them as a whole, `lines` are theirs."""
         names = list(self.names)
         query = self.query_of_rows()
         refuse_repeats(path, names, query, docs, lines)

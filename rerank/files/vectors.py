@@ -34,7 +34,7 @@ def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
     Parameters
     ----------
     path : str or Path
-        A file that ends in .npy, with the ids beside it, or in .parquet.
+        A file that ends in .npy, with the ids in a file of its name that ends in .ids, or in .parquet.
 
     Returns
     -------

@@ -56,7 +56,7 @@ from rerank.vectors.vectors import LSI, unit_vectors
 
 TERMS = 40  # heaviest terms of a document that are kept
 NEAREST = 20  # documents of each document
-MOST_POSTINGS = 1 << 14  # documents of a term that are compared with each other; terms of more documents are left out
+MOST_WITH_TERM = 1 << 14  # documents of a term that are compared with each other; terms of more are left out
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +292,13 @@ def document_neighbours(forward: ForwardIndex, threads: int | None = None) -> Ne
 
     def fill_nearest(docs: slice) -> None:
         _fill_nearest(
-            (ptr, terms, weights), inverted, MOST_POSTINGS, docs.start, min(docs.stop, n_docs), out.docs, out.cosines
+            (ptr, terms, weights),
+            inverted,
+            MOST_WITH_TERM,
+            docs.start,
+            min(docs.stop, n_docs),
+            out.docs,
+            out.cosines,
         )
 
     with kernel_threads(threads) as n_threads:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from rerank.history.judged import IndexHistory
     from rerank.rankers.ranker import Ranker
 
-MOST_POSTINGS = 1 << 23  # up to which the nearest documents of each document are found without being asked for
+MOST_POSTINGS_OF_HISTORY = 1 << 23  # up to which the nearest documents of each document are found unasked
 FEWEST_WORDS = 20  # of queries whose language is judged
 Resource = TypeVar("Resource")
 
@@ -229,7 +229,7 @@ class BoundIndex(InOrder):
     def learns_history(self) -> bool:
         """Whether training learns a history: none is refused, and the index is not too large for it."""
         n_postings = len(self.forward.fields[CONTENTS].terms) if CONTENTS in self.forward.fields else 0
-        return self._bound.history is not False and 0 < n_postings <= MOST_POSTINGS
+        return self._bound.history is not False and 0 < n_postings <= MOST_POSTINGS_OF_HISTORY
 
     def index_history(self) -> IndexHistory | None:
         """Return the history with the documents' numbers and neighbours; None if nothing is learned.
@@ -528,7 +528,7 @@ class BoundIndex(InOrder):
             "recipe": recipe,
             "qrels": judgements,
             "records": Records(
-                runs=runs_beside(run, self),
+                runs=runs_of_features(run, self),
                 documents=self.stored_documents,
                 vectors=self.vectors if "vectors" in needs else None,
                 history=self.index_history() if "history" in needs else None,
@@ -669,6 +669,6 @@ def is_index(folder: Path) -> bool:
     return folder.is_dir() and bool(index_folders(folder))
 
 
-def runs_beside(run: Run, index: BoundIndex) -> dict[str, Run]:
+def runs_of_features(run: Run, index: BoundIndex) -> dict[str, Run]:
     """Return the runs whose scores become features of another: those of a union, and those of the index."""
     return {**getattr(run, "sources", {}), **index.runs}

@@ -18,7 +18,7 @@ from rerank.features.extract import check_resources
 from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions
 from rerank.files.inputs import RunLike
-from rerank.index.bound import BoundIndex, runs_beside
+from rerank.index.bound import BoundIndex, runs_of_features
 from rerank.index.resources import needed_resources
 from rerank.index.texts import (
     QueryTexts,
@@ -141,7 +141,7 @@ class BoundModel:
                     "FILE)."
                 )
             found = self.index.search(topics, candidates=sources)
-        self.check_candidates(found.retriever, runs_beside(found, self.index), base)
+        self.check_candidates(found.retriever, runs_of_features(found, self.index), base)
         return found
 
     def check_candidates(

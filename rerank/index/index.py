@@ -23,7 +23,9 @@ from rerank.vectors.encoder import Encoder, Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
-MOST_POSTINGS = 1 << 21  # up to which they are learned by default: about 40 s on two cores (`benchmarks vectors`)
+MOST_POSTINGS_OF_VECTORS = (
+    1 << 21
+)  # up to which they are learned by default: about 40 s on two cores (`benchmarks vectors`)
 
 
 class Index(BoundIndex):
@@ -182,8 +184,8 @@ class Index(BoundIndex):
         n_docs = self.forward.n_docs
         n_postings = len(self.forward.fields[CONTENTS].terms)
         if learned is None:
-            learned = n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS
-            if n_postings > MOST_POSTINGS:
+            learned = n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS_OF_VECTORS
+            if n_postings > MOST_POSTINGS_OF_VECTORS:
                 log.info(
                     "%s: no vectors were learned, as this may take more than a minute; `rerank vectors` learns them.",
                     self.path,

@@ -15,7 +15,7 @@ from rerank.types.retriever import CONTENTS, Retriever
 from rerank.vectors.vectors import ENCODER, LSI
 
 SOURCES = ("bm25", "rm3")  # of any index
-NEAREST = "lsi:200"  # of an index with vectors, beside SOURCES
+NEAREST = "lsi:200"  # of an index with vectors, after SOURCES
 
 
 def applied_model(model: Ranker | str | Path, index: BoundIndex, *, union: bool = True) -> Ranker:

@@ -104,7 +104,7 @@ class Columns(NamedTuple):
     score: Floats
     gain: Floats  # or the label
     exponential: Floats  # exp(sigma (score - best score))
-    discount: Floats  # by rank, times the inverse norm; 0 below the truncation level; empty beside swap deltas
+    discount: Floats  # by rank, times the inverse norm; 0 below the truncation level; empty where there are swap deltas
     row_weight: Floats
     grad: Floats  # OUT: gradient / sigma and curvature / sigma^2, before `normalize` scales the query
     hess: Floats

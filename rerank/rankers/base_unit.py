@@ -13,7 +13,7 @@ from rerank.rankers.training_set import TrainingSet
 from rerank.types import Floats, Ints, query_rows
 
 DEPTH_OF_SPREAD = 30
-LEAST_SHARE = 2.0**-40  # of the largest score: a smaller unit would leave learned scores too few digits beside it
+LEAST_SHARE = 2.0**-40  # of the largest score: a smaller unit would leave learned scores too few digits
 SHARE_OF_EVEN = 2.0**-10  # the same where scores do not spread: evaluation reads the sums as float32
 GRID = 2.0**26  # steps of a unit, or of the largest score if that is less: what rounding the base's scale left is gone
 
@@ -22,7 +22,7 @@ def spread_at_the_top(train: TrainingSet, depth: int = DEPTH_OF_SPREAD) -> float
     """Return the standard deviation, inside queries, of the best `depth` starting scores: the unit of a warm start.
 
     Queries count by their weights. Where the best scores of every query are equal, the spread of all its scores; where
-    these are equal, too, 1. It is never so small that learned scores would be lost beside the largest base score. Pairs
+    these are equal, too, 1. It is never so small that learned scores would be lost in the largest base score. Pairs
     that lie many slopes apart have no curvature left, and Newton steps on them overshoot.
     """
     scores = train.start_scores

@@ -31,7 +31,7 @@ NAMES = tuple(f"{ratio:g}" for ratio in RATIOS)
 class BaseWeight:
     """A chosen weight.
 
-    ratio     spread of the base's scores beside that of the learned ones
+    ratio     spread of the base's scores by that of the learned ones
     factor    what learned scores are multiplied by before they are added to the base's
     measures  metric of each ratio on the held-out queries; empty where there were none
     """
@@ -62,7 +62,7 @@ class WeightedBase:
         self._weights = data.weights if data.weights.any() else np.ones(len(data.weights))
 
     def averaged(self, learned: Floats) -> BaseWeight:
-        """Return the weight beside learned scores (n_rows,) float64 of these queries, which were held out."""
+        """Return the weight against learned scores (n_rows,) float64 of these queries, which were held out."""
         spread = self._spread_of(learned)
         values, means = self._tried(learned, spread)
         gaps = [mean_and_error(values[np.argmax(means)] - value, self._weights) for value in values]
@@ -72,12 +72,12 @@ class WeightedBase:
         return self._weight(trust * float(array_exp([mean])[0]), spread, means)
 
     def best(self, learned: Floats) -> BaseWeight:
-        """Return the best weight beside learned scores (n_rows,) float64, for validation data of the caller."""
+        """Return the best weight against learned scores (n_rows,) float64, for validation data of the caller."""
         _, means = self._tried(learned, 1.0)
         return self._weight(RATIOS[int(np.argmax(means))], 1.0, means)
 
     def chosen(self, learned: Floats, is_validation: bool) -> BaseWeight:
-        """Return the weight beside learned scores: the best one for validation data, else that of `averaged`."""
+        """Return the weight against learned scores: the best one for validation data, else that of `averaged`."""
         return self.best(learned) if is_validation else self.averaged(learned)
 
     def equal(self, learned: Floats) -> BaseWeight:

@@ -35,7 +35,7 @@ from rerank.types.query_rows import joined_rows
 FIRST = 20  # documents whose scores describe a list: more would depend on how many are retrieved
 LEAST = 20  # relevant documents, and lists with one, that are learned from
 ORDERED = 3  # inputs of a document
-LIST_INPUTS = 5  # beside those of the predictors
+LIST_INPUTS = 5  # without those of the predictors
 MOST = 2**31 - 1  # queries and documents
 LEAST_DEVIATION = 1e-30  # of a model's scores; below it, all are equal
 PROFILE = (3, 10)  # first documents whose mean of a predictor describes a list

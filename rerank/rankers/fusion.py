@@ -290,7 +290,7 @@ def learn_fusion(
     Returns
     -------
     Ranker
-        Weights of at least 0, or a `Fusion` that has trees, judged queries or both beside them; the log says which.
+        Weights of at least 0, or a `Fusion` that also has trees, judged queries or both; the log says which.
         `save` writes it, `apply_fusion` fuses runs.
 
     Raises
@@ -594,7 +594,7 @@ def _weights(weights: Sequence[float], data: RankingData) -> ImportedWeights:
 
 
 def _weight_of_judged(data: RankingData, scores: Floats, measure: Measure, seed: int) -> float:
-    """Return the weight of `judged` beside the scores of the runs' weights; 0 where it is not better on held-out folds.
+    """Return the weight of `judged` in the sum with the runs' scores; 0 where it is not better on held-out folds.
 
     The factor of the grid that is best on the other folds has to better a fold's queries by more than a standard error,
     in which a group of near duplicates is one query.

@@ -20,7 +20,7 @@ from rerank.types import Floats, Ints, Run
 
 DEPTHS = (5, 10, 20, 50, 100)  # documents of a query that are scored
 WEIGHTS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
-ALONE = 1e9  # the weight beside which the model's scores count only among equal ones
+ALONE = 1e9  # with this weight the model's scores count only among equal ones
 TOLERANCE = 0.001  # of the measure, within which fewer calls are better
 
 
@@ -35,7 +35,7 @@ class LastStage:
     depth : int
         Number of documents of a query that it scores.
     weight : float
-        Weight of its standardised scores beside those of the model.
+        Weight of its standardised scores, where those of the model have 1.
 
     """
 

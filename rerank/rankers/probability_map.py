@@ -20,7 +20,7 @@ from rerank.runtime.numerics import array_dot, array_exp, cross_product, gram, i
 from rerank.types import Floats
 
 MANY = 1000  # positive rows from which the shape is free
-RIDGE = 1.0  # penalty of half a squared coefficient, beside the sum of the rows' costs
+RIDGE = 1.0  # penalty of half a squared coefficient, added to the sum of the rows' costs
 LOWEST = 1e-6  # least probability: float32 tells about a million smaller values apart, for the order of documents
 LEAST_CURVATURE = 1e-12  # share of the rows' weights
 MOST_STEPS = 100

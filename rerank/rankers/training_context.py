@@ -27,7 +27,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)")
 
 @dataclass(frozen=True)
 class TrainingContext:
-    """What `fit` is given beside the data; only callbacks, which may stop a training, have an effect on the model.
+    """What `fit` is given apart from the data; only callbacks, which may stop a training, have an effect on the model.
 
     Parameters
     ----------

@@ -227,7 +227,7 @@ class Trained(NamedTuple):
         The model.
     estimate : Estimate or None
         The measure on held-out queries; None without one, with fewer than five judged queries that have candidates, and
-        where folds do not hide the judgements of held-out queries: with candidates of a history, or its features beside
+        where folds do not hide the judgements of held-out queries: with candidates of a history, or its features with
         labels of a teacher or of clicks.
 
     """

@@ -75,7 +75,7 @@ class ForwardIndex:
     numbers      numeric fields of the documents, (n_docs,) float64 by name; NaN if a document has none
     lucene_docs  (n_docs,) int32 Lucene's number of each document; with shards, numbers of one go on after those of the
                  shard before. Empty for texts that no index holds
-    new_terms    numbers, from n_terms on, of terms beside the vocabulary: those of texts that no index holds
+    new_terms    numbers, from n_terms on, of terms that the vocabulary lacks: those of texts that no index holds
     """
 
     doc_ids: Ids

@@ -152,7 +152,7 @@ def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> 
 
 
 def _blocks(encoder: Encoder, path: Path, shape: tuple[int, int], texts: Texts) -> Iterator[NDArray[np.float32]]:
-    """Yield the vectors of the documents; a block is a file beside `path` until all are made, to go on from there."""
+    """Yield the vectors of the documents; a block is a file near `path` until all are made, to go on from there."""
     n_docs, dimensions = shape
     for first in track(range(0, n_docs, _BLOCK), f"vectors of {encoder.name}"):
         docs = np.arange(first, min(first + _BLOCK, n_docs))

@@ -55,11 +55,11 @@ def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
     work = matrix.copy()
     size = len(matrix)
     diagonal = np.empty(size)
-    beside = np.zeros(size)
+    off_diagonal = np.zeros(size)
     scales = np.zeros(size)
     vectors = np.eye(size)
-    _make_tridiagonal(work, diagonal, beside, scales)
-    _make_diagonal(diagonal, beside, vectors)
+    _make_tridiagonal(work, diagonal, off_diagonal, scales)
+    _make_diagonal(diagonal, off_diagonal, vectors)
     order = np.argsort(-diagonal, kind="stable")
     vectors = vectors[order]
     _reflect(work, scales, vectors)
@@ -67,8 +67,8 @@ def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
 
 
 @kernel()
-def _make_tridiagonal(work, diagonal, beside, scales):  # type: ignore[no-untyped-def]
-    """Fill the diagonal and what lies beside it; of row k of work, the entries after k become reflection k's vector.
+def _make_tridiagonal(work, diagonal, off_diagonal, scales):  # type: ignore[no-untyped-def]
+    """Fill the diagonal and the entries next to it; of row k of work, the entries after k become reflection k's vector.
 
     work (n, n) float64 symmetric; scales (n,) is 2 / |v|^2 of each vector v, 0 where there is none
     """
@@ -85,11 +85,11 @@ def _make_tridiagonal(work, diagonal, beside, scales):  # type: ignore[no-untype
         for i in range(1, n):
             squares += vector[i] * vector[i]
         if squares == 0.0:
-            beside[k] = vector[0]
+            off_diagonal[k] = vector[0]
             continue
         length = np.sqrt(squares + vector[0] * vector[0])
-        beside[k] = -length if vector[0] > 0.0 else length
-        vector[0] -= beside[k]
+        off_diagonal[k] = -length if vector[0] > 0.0 else length
+        vector[0] -= off_diagonal[k]
         scale = 2.0 / (squares + vector[0] * vector[0])
         scales[k] = scale
         product[:n] = 0.0
@@ -110,33 +110,33 @@ def _make_tridiagonal(work, diagonal, beside, scales):  # type: ignore[no-untype
 
 
 @kernel()
-def _make_diagonal(diagonal, beside, vectors):  # type: ignore[no-untyped-def]
+def _make_diagonal(diagonal, off_diagonal, vectors):  # type: ignore[no-untyped-def]
     """Replace the diagonal (n,) by the eigenvalues, and the rows of vectors (n, n) by the eigenvectors, by QL steps."""
     size = diagonal.shape[0]
     for first in range(size):
         for _ in range(_MOST_STEPS):
             last = first
             while last + 1 < size:
-                if abs(beside[last]) <= _EPSILON * (abs(diagonal[last]) + abs(diagonal[last + 1])):
+                if abs(off_diagonal[last]) <= _EPSILON * (abs(diagonal[last]) + abs(diagonal[last + 1])):
                     break
                 last += 1
             if last == first:
                 break
-            g = (diagonal[first + 1] - diagonal[first]) / (2.0 * beside[first])
+            g = (diagonal[first + 1] - diagonal[first]) / (2.0 * off_diagonal[first])
             r = np.sqrt(g * g + 1.0)
-            g = diagonal[last] - diagonal[first] + beside[first] / (g + (r if g >= 0.0 else -r))
+            g = diagonal[last] - diagonal[first] + off_diagonal[first] / (g + (r if g >= 0.0 else -r))
             s = 1.0
             c = 1.0
             p = 0.0
             split = False
             for i in range(last - 1, first - 1, -1):
-                f = s * beside[i]
-                b = c * beside[i]
+                f = s * off_diagonal[i]
+                b = c * off_diagonal[i]
                 r = np.sqrt(f * f + g * g)
-                beside[i + 1] = r
+                off_diagonal[i + 1] = r
                 if r == 0.0:
                     diagonal[i + 1] -= p
-                    beside[last] = 0.0
+                    off_diagonal[last] = 0.0
                     split = True
                     break
                 s = f / r
@@ -153,8 +153,8 @@ def _make_diagonal(diagonal, beside, vectors):  # type: ignore[no-untyped-def]
                     vectors[i, k] = c * low - s * high
             if not split:
                 diagonal[first] -= p
-                beside[first] = g
-                beside[last] = 0.0
+                off_diagonal[first] = g
+                off_diagonal[last] = 0.0
 
 
 @kernel()
@@ -323,7 +323,7 @@ class _Krylov:
     def _orthonormal(self, images: Floats, scale: float) -> tuple[Floats, Floats]:
         """Return an orthonormal basis (n, WIDTH) of the columns and the columns in it, (WIDTH, WIDTH) float64.
 
-        Columns that are rounding beside `scale`, and what depends on others, are replaced by random ones: the space of
+        Columns that are rounding next to `scale`, and what depends on others, are replaced by random ones: the space of
         the basis holds all its images, but not all of the vectors. Short columns are made orthogonal to it once more.
         """
         out, beside = _basis_of(images, ROUNDING * scale)

@@ -32,7 +32,7 @@ def test_vectors_are_left_out_of_a_large_index_and_this_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     documents = tiny(n_docs=module.LEAST_DOCUMENTS).documents
-    monkeypatch.setattr(module, "MOST_POSTINGS", 100)
+    monkeypatch.setattr(module, "MOST_POSTINGS_OF_VECTORS", 100)
     with caplog.at_level("INFO", "rerank"):
         assert not learned(rerank.Index.build(documents, tmp_path / "index"))
     assert "no vectors were learned, as this may take more than a minute; `rerank vectors` learns them." in caplog.text

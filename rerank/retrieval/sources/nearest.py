@@ -169,7 +169,7 @@ def nearest_run(
     Parameters
     ----------
     documents, queries : path, or (ids, array of shape (n, dimensions))
-        Vectors with their ids: a .npy file with a file of the ids beside it, a Parquet file, or arrays.
+        Vectors with their ids: a .npy file with a file of the ids (.ids), a Parquet file, or arrays.
     k : int
         Number of documents of each query; those of a cosine of 0 or less are left out.
     name : str
