@@ -387,7 +387,7 @@ def _find_jar() -> Path | None:
     for package, pattern in (("pyserini", "resources/jars/anserini-*.jar"), ("lucene_rerank_jar", "anserini-*.jar")):
         jars = [jar for folder in _package_folders(package) for jar in folder.glob(pattern)]
         if jars:
-            return max(jars)
+            return max(jars, key=lambda jar: [int(number) for number in re.findall(r"\d+", jar.name)])  # 1.10 after 1.9
     return None
 
 

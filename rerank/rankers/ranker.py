@@ -467,8 +467,8 @@ class Ranker(Estimator):
         Raises
         ------
         InvalidInputError
-            Where the ranker has no contributions: nets, ensembles with a net or a boosted second stage, and models of
-            versions before contributions.
+            Where the ranker has no contributions: nets, ensembles with a net or a boosted second stage, and imported
+            trees without the training rows of their leaves.
         ModelMismatchError
             As in `predict`.
 

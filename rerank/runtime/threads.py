@@ -17,7 +17,7 @@ from rerank.errors import InvalidInputError
 # delay the others. Two trainings at once are much slower with more rounds, one alone is hardly faster: to be seen with
 # GOMP_SPINCOUNT=10000 python -m benchmarks training --only rerank --rows 50000.
 SPINS = "1000"
-CORES = os.cpu_count() or 1
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1  # of this process
 NUMPY_THREADS = min(CORES, 4)  # more would wait for the GIL
 Part = TypeVar("Part")
 Result = TypeVar("Result")

@@ -74,6 +74,7 @@ TRAINED = 100  # documents of each query and source
 AS_TEXTS = 20  # documents of a query that are ranked as if they were texts without an index
 BLOCK_ROWS = 1 << 18  # rows whose features are computed at once
 GRADES = 4.0  # greatest grade of a teacher's gains; the least is 0
+LEARNER = "lambdamart"  # of many judged queries, of clicks, and where hyper-parameters are tuned
 DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter `metric`
 NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
     Run: (
@@ -331,7 +332,7 @@ def _train_on_judgements(
             "rank with the model unsupervised, which needs none."
         )
     if model is None:
-        model = default_model(len(qrels) if tuning is None else FEW)  # FEW: LambdaMART, since Auto cannot be tuned
+        model = default_model(default_ranker(len(qrels)) if tuning is None else LEARNER)  # Auto cannot be tuned
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
     run = inputs.index.search(inputs.topics, candidates=sources)
     inputs = inputs.with_history()
@@ -389,7 +390,7 @@ def _train_without_judgements(
         needed, remedy = NEEDED[Run if isinstance(labels, Run) else Clicks]
         raise InvalidInputError(f"{needed}, got {0 if learned is None else len(learned)}. {remedy}")
     if model is None:
-        model = default_model(len(learned) if isinstance(labels, Run) else FEW)  # FEW: see `default_ranker`
+        model = default_model(default_ranker(len(learned)) if isinstance(labels, Run) else LEARNER)
     folds = _folds(learned)
     on_all = model.learns_from_all(len(learned))
     estimated = None
@@ -450,9 +451,9 @@ def _is_estimable(sources: Candidates, feature_names: Sequence[str] = ()) -> boo
     return False
 
 
-def default_model(n_queries: int) -> Ranker:
-    """Return the ranker that is trained for a number of queries where none is given."""
-    ranker: Ranker = ranker_class(default_ranker(n_queries))(base=UNSUPERVISED)
+def default_model(name: str) -> Ranker:
+    """Return the ranker of a name with its defaults, which starts from the unsupervised ranking."""
+    ranker: Ranker = ranker_class(name)(base=UNSUPERVISED)
     return ranker
 
 
@@ -462,7 +463,7 @@ def default_ranker(n_queries: int) -> str:
     Clicks train LambdaMART for any number of queries: of few queries only the first documents are learned from, and a
     linear ranker that has seen no others can rank those badly.
     """
-    return "auto" if n_queries < FEW else "lambdamart"
+    return "auto" if n_queries < FEW else LEARNER
 
 
 @dataclass(frozen=True, eq=False)

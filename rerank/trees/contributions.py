@@ -89,8 +89,8 @@ def add_contributions(forest: Forest, X: NDArray[np.float32], out: Floats, n_thr
     """Add the contributions of each feature to out."""
     if forest.leaf_count is None:
         raise InvalidInputError(
-            "contributions: expected trees with the training rows of their leaves, got a model of an earlier version "
-            "or of another system. Train it again."
+            "contributions: expected trees with the training rows of their leaves, got those of another system. Train "
+            "the model again."
         )
     layout = _LAID_OUT.get(forest) or _LAID_OUT.setdefault(forest, contribution_forest(forest))
     X = np.ascontiguousarray(X, dtype=np.float32)

@@ -125,6 +125,14 @@ def test_jar_of_pyserini_goes_before_that_of_the_package_of_the_jar(
     assert (anserini_jar().parent.name, anserini_version()) == ("lucene_rerank_jar", "2.3.0")
 
 
+def test_newest_of_several_jars_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANSERINI_JAR", raising=False)
+    of_jars = package(tmp_path, "lucene_rerank_jar", "anserini-1.9.0.jar")
+    (tmp_path / "lucene_rerank_jar" / "anserini-1.10.0.jar").touch()
+    monkeypatch.setattr(importlib.util, "find_spec", {"lucene_rerank_jar": of_jars}.get)
+    assert anserini_version() == "1.10.0"
+
+
 @pytest.mark.slow("3 s: processes")
 def test_jar_of_the_package_of_the_jar_is_searched_with_where_no_pyserini_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
