@@ -47,7 +47,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
-class Source:
+class CheckedSource:
     """A file or an index folder that was read: its kind, path and content; without content, the error of its reader."""
 
     kind: str
@@ -56,12 +56,12 @@ class Source:
     error: str = ""
 
 
-def read_sources(named: Sequence[tuple[str | None, str | Path]]) -> list[Source]:
+def read_sources(named: Sequence[tuple[str | None, str | Path]]) -> list[CheckedSource]:
     """Read files by the readers of all commands; a kind that is None is detected by their content."""
     return [_read(kind, Path(path)) for kind, path in named]
 
 
-def _read(kind: str | None, path: Path) -> Source:
+def _read(kind: str | None, path: Path) -> CheckedSource:
     if kind is None and path.is_dir():
         kind = "index"
     elif kind != "index" and data_set_name(path) is None:
@@ -69,9 +69,9 @@ def _read(kind: str | None, path: Path) -> Source:
     of_content = kind_of(path) if kind in (None, "train", "test") else str(kind)
     name = of_content if kind in (None, of_content) else f"{kind}_{of_content}"
     try:
-        return Source(name, str(path), READERS[of_content](path))
+        return CheckedSource(name, str(path), READERS[of_content](path))
     except (FileFormatError, InvalidInputError, IndexFolderError) as error:
-        return Source(name, str(path), None, str(error).rstrip("."))
+        return CheckedSource(name, str(path), None, str(error).rstrip("."))
 
 
 def kind_of(path: Path) -> str:
@@ -168,7 +168,7 @@ class Finding:
         return f"{self.severity:<7}  {location}{self.message}{more}; {self.effect}"
 
 
-def examine(sources: Sequence[Source]) -> list[Finding]:
+def examine(sources: Sequence[CheckedSource]) -> list[Finding]:
     """Run every check on the sources of its kinds; return the findings, the most severe first."""
     findings = [Finding("error", s.path, 1, s.error, "rerank refuses it") for s in sources if s.error]
     of_kind = _by_kind([source for source in sources if not source.error])
@@ -178,13 +178,13 @@ def examine(sources: Sequence[Source]) -> list[Finding]:
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def _by_kind(sources: Sequence[Source]) -> dict[str, list[Source]]:
+def _by_kind(sources: Sequence[CheckedSource]) -> dict[str, list[CheckedSource]]:
     """Return the sources of each kind; data of training and testing are data, too.
 
     Where there are judgements for both, topics that are given for neither are taken for both, and topics of queries
     that are not judged are left out.
     """
-    of_kind: dict[str, list[Source]] = {}
+    of_kind: dict[str, list[CheckedSource]] = {}
     for source in sources:
         of_kind.setdefault(source.kind, []).append(source)
         if source.kind.endswith("_data"):
@@ -208,20 +208,24 @@ def as_text(findings: Sequence[Finding], n_sources: int) -> str:
     return "\n".join([*(finding.text for finding in findings), f"{sources} examined: {summary}"])
 
 
-def _about(source: Source, severity: str, names: Sequence[str] | Ids, message: str, effect: str) -> Iterator[Finding]:
+def _about(
+    source: CheckedSource, severity: str, names: Sequence[str] | Ids, message: str, effect: str
+) -> Iterator[Finding]:
     """Yield one finding about queries or documents, if there are any; `{}` in the message is the name of the first."""
     if len(names):
         yield Finding(severity, source.path, len(names), message.replace("{}", shown(str(names[0]))), effect)
 
 
-def _missing(severity: str, message: str, effect: str, source: Source, other: Source) -> Iterator[Finding]:
+def _missing(
+    severity: str, message: str, effect: str, source: CheckedSource, other: CheckedSource
+) -> Iterator[Finding]:
     """Yield one finding about the queries of a file that are not in another."""
     missing = [query_id for query_id in source.content if query_id not in other.content]
     effect = (zeros_apart(missing, other.content) if missing else "") or effect
     yield from _about(source, severity, missing, f"{message} is not in {other.path}", effect)
 
 
-def _relevance(qrels: Source) -> Iterator[Finding]:
+def _relevance(qrels: CheckedSource) -> Iterator[Finding]:
     """Queries without a relevant document, and labels that no collection uses."""
     judged: Qrels = qrels.content
     relevant = np.bincount(query_rows(judged.query_ptr)[judged.labels > 0], minlength=len(judged))
@@ -233,13 +237,13 @@ def _relevance(qrels: Source) -> Iterator[Finding]:
     yield from _high_labels(qrels)
 
 
-def _high_labels(source: Source) -> Iterator[Finding]:
+def _high_labels(source: CheckedSource) -> Iterator[Finding]:
     effect = "the document outweighs all others in nDCG; a number of another column?"
     high = source.content.doc_ids[source.content.labels > HIGHEST]
     yield from _about(source, "warning", high, f"label above {HIGHEST} for document " + "{}", effect)
 
 
-def _scores(run: Source) -> Iterator[Finding]:
+def _scores(run: CheckedSource) -> Iterator[Finding]:
     """Queries whose documents all have the same score."""
     effect = "rerank and trec_eval order them by document id, not by a ranker"
     tied = _tied(run.content, run.content.scores)
@@ -253,7 +257,7 @@ def _tied(table: Run | RankingData, values: Floats) -> list[str]:
     return [str(table.query_ids[query]) for query, own in zip(several, rows, strict=True) if own.min() == own.max()]
 
 
-def _judged_share(qrels: Source, run: Source) -> Iterator[Finding]:
+def _judged_share(qrels: CheckedSource, run: CheckedSource) -> Iterator[Finding]:
     """Share of the first documents that are judged."""
     ranking: Run = run.content
     known = ranking.select(ranking.query_numbers(qrels.content)).head(DEPTH)
@@ -266,7 +270,7 @@ def _judged_share(qrels: Source, run: Source) -> Iterator[Finding]:
         yield Finding("note" if judged.any() else "warning", run.path, int((~judged).sum()), message, effect)
 
 
-def _labels(data: Source) -> Iterator[Finding]:
+def _labels(data: CheckedSource) -> Iterator[Finding]:
     """Labels that are negative or too high, and queries whose documents all have one."""
     if data.content.labels is None:
         return
@@ -281,7 +285,7 @@ def _labels(data: Source) -> Iterator[Finding]:
         yield Finding("error", data.path, 1, "no query has two labels", "there is nothing to learn")
 
 
-def _features(data: Source) -> Iterator[Finding]:
+def _features(data: CheckedSource) -> Iterator[Finding]:
     """Features that are missing, constant, or equal to an earlier one."""
     X = data.content.X
     names = data.content.feature_names
@@ -307,13 +311,13 @@ def _features(data: Source) -> Iterator[Finding]:
     yield from _listed(data, pairs, "duplicate features", effect)
 
 
-def _listed(data: Source, names: list[str], what: str, effect: str) -> Iterator[Finding]:
+def _listed(data: CheckedSource, names: list[str], what: str, effect: str) -> Iterator[Finding]:
     if names:
         message = f"{what}: {', '.join(names[:NAMED])}{', ...' * (len(names) > NAMED)}"
         yield Finding("note", data.path, len(names), message, effect)
 
 
-def _index(index: Source) -> Iterator[Finding]:
+def _index(index: CheckedSource) -> Iterator[Finding]:
     """Documents without a term, ids that two documents have, and fields without content."""
     forward = index.content
     if forward is None:
@@ -334,7 +338,7 @@ def _index(index: Source) -> Iterator[Finding]:
     yield from _about(index, "warning", empty, f"fields without content: {', '.join(empty)}", effect)
 
 
-def _in_both(train: Source, test: Source) -> Iterator[Finding]:
+def _in_both(train: CheckedSource, test: CheckedSource) -> Iterator[Finding]:
     """Queries that are in both training and test data."""
     effect = "figures on the test queries are those of queries that were trained on"
     both = [query_id for query_id in test.content if query_id in train.content]
@@ -351,7 +355,9 @@ def _relevant(labels: Mapping[str, int]) -> list[str]:
     return [doc_id for doc_id, label in labels.items() if label > 0]
 
 
-def _near(what: str, names_of: Callable[[Any], list[str]], train: Source, test: Source) -> Iterator[Finding]:
+def _near(
+    what: str, names_of: Callable[[Any], list[str]], train: CheckedSource, test: CheckedSource
+) -> Iterator[Finding]:
     """Yield one finding about the test queries that are near a training query; those of equal ids are not counted.
 
     what, names_of  what the queries are compared by, and what returns it for the text or the labels of a query

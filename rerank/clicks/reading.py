@@ -79,7 +79,7 @@ Blocks = Iterator[tuple[Sequence[int], Values]]  # the number of the line (or ro
 
 
 @dataclass(frozen=True)
-class Limits:
+class LogLimits:
     """What a click log may hold; impressions beyond are dropped, and counted.
 
     Parameters
@@ -100,7 +100,7 @@ def read_clicks(
     *,
     topics: TopicsLike | None = None,
     documents: Collection[str] | None = None,
-    limits: Limits | None = None,
+    limits: LogLimits | None = None,
     same_text: bool = True,
 ) -> Clicks:
     """Read a log of impressions and clicks.
@@ -119,7 +119,7 @@ def read_clicks(
         A query that is none of them is dropped.
     documents : collection of str, optional
         The known documents; impressions of others are dropped.
-    limits : Limits, optional
+    limits : LogLimits, optional
         Last position, and most clicks of a session.
     same_text : bool
         Whether queries that differ only in case, white space or compatible characters (NFKC) are one; it has the first
@@ -165,7 +165,7 @@ def read_clicks(
         raise odd.first
     if columns:
         known = [documents is None or name in documents for name in raw.codes["document"].names]
-        columns, more = _cleaned(columns, np.array(known, dtype=np.bool_), limits or Limits())
+        columns, more = _cleaned(columns, np.array(known, dtype=np.bool_), limits or LogLimits())
         notes += more
     for note in [*odd.notes(), *notes]:
         log.warning("%s: %s", paths[0], note)
@@ -515,7 +515,7 @@ _READERS: dict[str, tuple[Callable[[Any, str], Any], type]] = {  # of a value, a
 }
 
 
-def _cleaned(columns: Columns, is_known: NDArray[np.bool_], limits: Limits) -> tuple[Columns, list[str]]:
+def _cleaned(columns: Columns, is_known: NDArray[np.bool_], limits: LogLimits) -> tuple[Columns, list[str]]:
     """Return the impressions that can be used, and a line for each kind of those that cannot.
 
     is_known  (n_documents,) whether each document is among those of the index

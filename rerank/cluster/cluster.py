@@ -277,7 +277,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             except (*LOST, dask_distributed().KilledWorker, *FAILED) as error:
                 self.workers()
                 raise ClusterError(
-                    f"{self._name}: expected workers that stay, got a task without a result ({one_line(error)}). See "
+                    f"{self._name}: expected workers that stay, got a task without a result ({error_line(error)}). See "
                     "their logs; give them more memory, or raise Dask's distributed.scheduler.allowed-failures."
                 ) from error
             if isinstance(result, RerankError):
@@ -328,7 +328,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
         own = environment()
         for address, answer in self.run_everywhere(state, cloudpickle.dumps(index)).items():
-            theirs, error = ({"rerank": one_line(answer)}, None) if isinstance(answer, Exception) else answer
+            theirs, error = ({"rerank": error_line(answer)}, None) if isinstance(answer, Exception) else answer
             for name in own:
                 if theirs.get(name) != own[name]:
                     raise ClusterError(
@@ -336,14 +336,16 @@ class Cluster(AbstractContextManager["Cluster"]):
                         "Install the same version on every worker."
                     )
             if error is not None:
-                raise ClusterError(f"worker {address}: {one_line(error)}") from error
+                raise ClusterError(f"worker {address}: {error_line(error)}") from error
 
     @property
     def _name(self) -> str:
         return str(getattr(self.client.scheduler, "address", None) or "cluster")
 
     def _unreachable(self, error: BaseException) -> ClusterError:
-        return ClusterError(f"{self._name}: expected a scheduler that answers, got {one_line(error)}. Start it again.")
+        return ClusterError(
+            f"{self._name}: expected a scheduler that answers, got {error_line(error)}. Start it again."
+        )
 
 
 CONNECT_SECONDS = 10.0
@@ -383,7 +385,7 @@ def connect(address: str, security: Any = None) -> list[Any]:
     except ImportError as error:  # of cryptography
         raise not_installed(error) from None
     except (*FAILED, ValueError, TypeError) as error:
-        raise ClusterError(f"{address}: expected {expected}, got {one_line(error)}. {remedy}.") from error
+        raise ClusterError(f"{address}: expected {expected}, got {error_line(error)}. {remedy}.") from error
     return [client, *processes]
 
 
@@ -421,12 +423,12 @@ def dask_distributed() -> Any:
 def not_installed(error: ImportError) -> ClusterError:
     """Return the error of a package of the extra `cluster` that is missing."""
     return ClusterError(
-        f"cluster: expected Dask, LightGBM and cryptography, got none ({one_line(error)}). Run `pip install "
+        f"cluster: expected Dask, LightGBM and cryptography, got none ({error_line(error)}). Run `pip install "
         "'dask[array,dataframe]' distributed lightgbm scikit-learn cryptography`."
     )
 
 
-def one_line(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """Return what an error says, with its type unless it is this package's."""
     text = " ".join(str(error).split())
     return text if isinstance(error, RerankError) else f"{type(error).__name__}: {text[:200]}".rstrip(".: ")
@@ -558,8 +560,8 @@ def _grown(cluster: Any, train: TrainingSet, labels: Floats, parameters: Mapping
             learner.fit(**_divided(cluster, train, labels))
     except failures as error:
         raise ClusterError(
-            f"cluster: expected a training by LightGBM that ends, got {one_line(error)}. Train again, and see the logs "
-            "of the workers."
+            f"cluster: expected a training by LightGBM that ends, got {error_line(error)}. Train again, and see the "
+            "logs of the workers."
         ) from error
     return learner.booster_
 

@@ -128,7 +128,7 @@ def split_tree(
     gain: Floats | None = None,
     leaf_count: Ints | Floats | None = None,
 ) -> Tree:
-    """Return a tree whose nodes are numbered as in `Tree`; the children are not checked yet (see `joined`).
+    """Return a tree whose nodes are numbered as in `Tree`; the children are not checked yet (see `joined_trees`).
 
     leaf_count  (n_leaves,) training rows of each leaf, or their hessians; None, or only zeros, where the file has none
     """
@@ -203,7 +203,7 @@ def flat_tree(
     )
 
 
-def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> Forest:
+def joined_trees(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> Forest:
     """Return checked trees as a forest; raises FormatFault, which names the tree (from 1) and what is wrong with it.
 
     dtype  type in which the owner sums leaf values

@@ -232,7 +232,7 @@ class EngineFeature:
 
 
 @dataclass(frozen=True)
-class Engine:
+class SearchEngine:
     """An engine that computes features of documents for a query.
 
     title        name for messages
@@ -325,14 +325,14 @@ def _normalisations(names: Sequence[str], recipe: Mapping[str, Any]) -> dict[str
     }
 
 
-def engine_named(name: str) -> Engine:
+def engine_named(name: str) -> SearchEngine:
     """Return an engine; raises InvalidInputError, with the nearest known name, for an unknown one."""
     if name not in ENGINES:
         raise unknown_name("engine", name, ENGINES)
     return ENGINES[name]
 
 
-def engine_of_format(format: str) -> Engine:
+def engine_of_format(format: str) -> SearchEngine:
     """Return the engine that reads a format of models; raises InvalidInputError where there is none."""
     for engine in ENGINES.values():
         if format in engine.formats:
@@ -414,7 +414,7 @@ def _solr(kind: str, **parameters: Any) -> dict[str, Any]:
 _SIMILARITY = "field {field}: BM25 with k1 = {k1:g} and b = {b:g}, and the analyser of the index of training"
 _LENGTH = "field {field}.length: a token_count of {field} with its analyser and enable_position_increments false"
 _NUMBER = "field {field}: a number of 0 or more"
-ELASTICSEARCH = Engine(  # feature extractors, with term statistics in scripts (from version 8.16)
+ELASTICSEARCH = SearchEngine(  # feature extractors, with term statistics in scripts (from version 8.16)
     name="elasticsearch",
     title="Elastic's learning to rank",
     formats=("elasticsearch",),
@@ -434,7 +434,7 @@ ELASTICSEARCH = Engine(  # feature extractors, with term statistics in scripts (
     entry=lambda name, query: {"query_extractor": {"feature_name": name, "query": query}},
     feature_set=lambda entries: {"inference_config": {"learning_to_rank": {"feature_extractors": entries}}},
 )
-OPENSEARCH = Engine(  # the plug-ins for OpenSearch and Elasticsearch: the body of `POST _ltr/_featureset/NAME`
+OPENSEARCH = SearchEngine(  # the plug-ins for OpenSearch and Elasticsearch: the body of `POST _ltr/_featureset/NAME`
     name="opensearch",
     title="the learning-to-rank plug-in of OpenSearch and Elasticsearch",
     formats=("xgboost-dump", "ranklib"),
@@ -459,7 +459,7 @@ OPENSEARCH = Engine(  # the plug-ins for OpenSearch and Elasticsearch: the body 
     },
     feature_set=lambda entries: {"featureset": {"features": entries}},
 )
-SOLR = Engine(  # a feature store, for `PUT schema/feature-store`; the search text is the parameter `efi.query`
+SOLR = SearchEngine(  # a feature store, for `PUT schema/feature-store`; the search text is the parameter `efi.query`
     name="solr",
     title="Solr",
     formats=("solr",),

@@ -44,7 +44,7 @@ from rerank.exchange.build import (
     each_tree,
     feature_count,
     flat_children,
-    joined,
+    joined_trees,
     neighbours,
     nested,
     node_counts,
@@ -254,7 +254,7 @@ class Solr(Format):
             )
 
         trees = each_tree(params["trees"], read)
-        return TreeModel(joined(trees, len(features), np.float32), len(features), features)
+        return TreeModel(joined_trees(trees, len(features), np.float32), len(features), features)
 
     def write(self, model: TreeModel, name: str, recipe: Mapping[str, Any] | None) -> bytes:
         """Return the object for the model store of Solr 9.2 or later."""
@@ -464,7 +464,9 @@ class RankLib(PluginFormat):
         n_features = max(len(names or ()), 1, *(int(tree.feature.max(initial=0)) + 1 for tree in trees))
         exact = len(ensembles) == 1 and all(single_number(tree.get("weight")) == 1.0 for tree in ensembles[0])
         return TreeModel(
-            joined(trees, n_features, np.float32 if exact else np.float64), n_features, divisor=float(len(ensembles))
+            joined_trees(trees, n_features, np.float32 if exact else np.float64),
+            n_features,
+            divisor=float(len(ensembles)),
         )
 
     def write(self, model: TreeModel, name: str, recipe: Mapping[str, Any] | None) -> bytes:

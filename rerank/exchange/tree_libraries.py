@@ -42,7 +42,7 @@ from rerank.exchange.build import (
     feature_count,
     first_number_of,
     flat_children,
-    joined,
+    joined_trees,
     leaf_tree,
     node_counts,
     numbers,
@@ -108,7 +108,7 @@ class LightGBM(Format):
         feature_names = tuple(filter(None, header.get("feature_names", "").split(" ")))  # other white space is in them
         if feature_names == tuple(f"Column_{index}" for index in range(n_features)):
             feature_names = ()  # LightGBM's names for columns that had none
-        forest = joined(trees, n_features)
+        forest = joined_trees(trees, n_features)
         return TreeModel(
             forest,
             n_features,
@@ -340,7 +340,7 @@ class CatBoost(Format):
         trees = each_tree(stored["oblivious_trees"], lambda raw: _catboost_tree(raw, floats, categorical))
         scale, bias = stored.get("scale_and_bias") or (1.0, 0.0)
         with np.errstate(over="ignore", invalid="ignore"):  # refused as scores beyond float32
-            forest = joined(trees, n_features).scaled(float(numbers([scale], 1)[0]))
+            forest = joined_trees(trees, n_features).scaled(float(numbers([scale], 1)[0]))
         column_names = tuple(names_of.get(column, "") for column in range(n_features))
         return TreeModel(
             forest,

@@ -31,7 +31,7 @@ from rerank.exchange.build import (
     first_number_of,
     flat_children,
     flat_tree,
-    joined,
+    joined_trees,
     known_counts,
     leaf_tree,
     neighbours,
@@ -157,7 +157,7 @@ def _model(stored: Any, is_estimator: bool) -> TreeModel:
     base = _base(parameters["base_score"], learner["objective"]["name"])
     if base:
         trees.insert(0, leaf_tree(float(base)))
-    forest = joined(trees, n_features, np.float32)
+    forest = joined_trees(trees, n_features, np.float32)
     return TreeModel(
         forest,
         n_features,
@@ -329,7 +329,7 @@ class XGBoostDump(PluginFormat):
         )
         stored_names, column, is_ordered, from_zero = _columns(tuple(features), names)
         trees = [replace(tree, feature=column[tree.feature].astype(np.int32)) for tree in trees]
-        forest = joined(trees, len(stored_names), np.float32)
+        forest = joined_trees(trees, len(stored_names), np.float32)
         return TreeModel(
             forest,
             len(stored_names),

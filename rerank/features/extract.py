@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, log, unknown_name
 from rerank.features.families.functions import FUNCTIONS
 from rerank.features.families.relative import FORMS, relate
-from rerank.features.match import Candidates, Documents, gather_candidates, match
+from rerank.features.match import CandidateBatch, Documents, gather_candidates, match
 from rerank.features.near_duplicates import query_groups
 from rerank.features.recipe import (
     ColumnGroup,
@@ -225,7 +225,7 @@ class _Extraction:
             if self.plan.normalised:
                 in_threads(lambda part: normalise(part[1], part[0].query_ptr, self.plan.normalised), parts, n_threads)
 
-    def _candidates(self, first: int, last: int) -> Candidates:
+    def _candidates(self, first: int, last: int) -> CandidateBatch:
         """Return the queries [first, last) with their rows."""
         run = self.run
         records = self.records
@@ -251,7 +251,7 @@ class _Extraction:
         sizes = {name: of_field.n_tokens for name, of_field in self.forward.fields.items()}
         return sorted(by_field, key=lambda groups: -sizes.get(groups[0].group.field or "", 0))
 
-    def _fill_groups(self, task: tuple[Candidates, NDArray[np.float32], Sequence[Planned]]) -> None:
+    def _fill_groups(self, task: tuple[CandidateBatch, NDArray[np.float32], Sequence[Planned]]) -> None:
         """Fill groups of one field, which is matched once for all of them, or of none."""
         candidates, out, groups = task
         name = groups[0].group.field
@@ -305,7 +305,7 @@ def _column_plan(recipe: Recipe, without: frozenset[str]) -> ColumnPlan:
     groups = column_groups(recipe)
     all_names = [name for group in groups for name in group.names]
     forms = normalisations(recipe.normalisation, all_names)
-    chosen_names = set(all_names if recipe.features is None else matching("features", recipe.features, all_names))
+    chosen_names = set(all_names if recipe.features is None else names_matching("features", recipe.features, all_names))
     names: list[str] = []
     planned = []
     left_out: dict[str, list[str]] = {}
@@ -325,7 +325,7 @@ def _column_plan(recipe: Recipe, without: frozenset[str]) -> ColumnPlan:
     )
 
 
-def matching(what: str, patterns: Sequence[str], names: Sequence[str]) -> list[str]:
+def names_matching(what: str, patterns: Sequence[str], names: Sequence[str]) -> list[str]:
     """Return the names that are, or match, one of the patterns, in order; refuse a pattern without a match."""
     found = {pattern: {name for name in names if name == pattern or fnmatchcase(name, pattern)} for pattern in patterns}
     for pattern, of_pattern in found.items():
@@ -339,7 +339,7 @@ def normalisations(table: Mapping[str, str], names: Sequence[str]) -> dict[str, 
     """Return the normalisation of each name that has one but none; that of the last pattern that matches holds."""
     forms: dict[str, str] = {}
     for pattern, form in table.items():
-        forms |= dict.fromkeys(names if pattern == "*" else matching("normalisation", [pattern], names), form)
+        forms |= dict.fromkeys(names if pattern == "*" else names_matching("normalisation", [pattern], names), form)
     return {name: form for name, form in forms.items() if form != "none"}
 
 

@@ -31,7 +31,7 @@ PREFETCHED = 256  # postings of a document
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class CandidateBatch:
     """A batch of queries with their rows: the part of the features' input that depends on no field.
 
     Parameters
@@ -105,7 +105,7 @@ class Candidates:
 
 def gather_candidates(
     forward: ForwardIndex, query_tokens: Sequence[Sequence[str]], query_ptr: Ints, docs: Ints, scores: Floats
-) -> Candidates:
+) -> CandidateBatch:
     """Return the candidates of queries."""
     numbers = term_numbers(forward, list(dict.fromkeys(chain.from_iterable(query_tokens))))
     terms_of = [
@@ -114,7 +114,7 @@ def gather_candidates(
     indices = [{term: index for index, (_, _, term) in enumerate(terms)} for terms in terms_of]
     flat = np.array([term[:2] for terms in terms_of for term in terms], dtype=np.int64).reshape(-1, 2)
     tokens = [index[term] for index, of_query in zip(indices, query_tokens, strict=True) for term in of_query]
-    return Candidates(
+    return CandidateBatch(
         forward=forward,
         query_tokens=query_tokens,
         query_ptr=np.asarray(query_ptr, dtype=np.int64),
@@ -141,7 +141,7 @@ class FieldBlock:
 
     Parameters
     ----------
-    candidates : Candidates
+    candidates : CandidateBatch
         The queries and their rows.
     field : FieldArrays
         Forward arrays of the field.
@@ -154,7 +154,7 @@ class FieldBlock:
 
     """
 
-    candidates: Candidates
+    candidates: CandidateBatch
     field: FieldArrays
     doc_freq: Ints
     collection_freq: Ints
@@ -217,7 +217,7 @@ class FieldBlock:
         return recipe.bm25_k1 * (1.0 - recipe.bm25_b + recipe.bm25_b * relative)
 
 
-def match(candidates: Candidates, field: FieldArrays) -> FieldBlock:
+def match(candidates: CandidateBatch, field: FieldArrays) -> FieldBlock:
     """Return the candidates matched with a field."""
     terms = candidates.terms
     source = field.collection or field
@@ -239,7 +239,7 @@ def match(candidates: Candidates, field: FieldArrays) -> FieldBlock:
 def _fill_matches(queries, postings, slot_of, tf_ptr, tf, first_tokens):  # type: ignore[no-untyped-def]
     """Fill `tf` and `first_tokens` (n_matches,), which are 0 before, see `FieldBlock.matches`.
 
-    queries   query_ptr, docs, term_ptr, terms as in Candidates
+    queries   query_ptr, docs, term_ptr, terms as in CandidateBatch
     postings  doc_ptr, terms, freqs of the field
     slot_of   (n_terms,) of the vocabulary, 0 before and after: 1 + number of the term in the query, 0 if it has none
     """

@@ -60,7 +60,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
-from rerank.files.rows import ABOUT, NOT_STORED, NOTHING, STORED, VERSION, RowTable, data_files, joined
+from rerank.files.rows import ABOUT, NOT_STORED, NOTHING, STORED, VERSION, RowTable, data_files, joined_files
 from rerank.files.source import (
     LineFault,
     check_file,
@@ -544,7 +544,7 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
     forms = [_form(file) for file in files]  # refuses unknown endings before a file is read
     readers = {TEXT: read_svmlight, NPZ: read_npz, PARQUET: read_parquet}
     parts = (readers[form](file, mapped) for file, form in zip(files, forms, strict=True))
-    return next(parts) if len(files) == 1 else joined(files, parts, mapped)
+    return next(parts) if len(files) == 1 else joined_files(files, parts, mapped)
 
 
 def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None = None) -> None:

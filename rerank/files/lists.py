@@ -18,11 +18,11 @@ from rerank.files.source import (
     LineFault,
     check_file,
     check_ids,
-    columns_of,
     finite_number,
     of_line,
     records,
     refuse_header,
+    tab_columns,
     text_lines,
     whole_number,
 )
@@ -93,7 +93,7 @@ def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
 
 
 def _fold(content: str) -> tuple[str, int]:
-    query_id, fold = columns_of(content, "2 columns (query id, fold)", 2)
+    query_id, fold = tab_columns(content, "2 columns (query id, fold)", 2)
     check_ids("", [query_id])
     number = whole_number(fold)
     if number is None:
@@ -143,7 +143,7 @@ def write_preferences(preferences: Preferences, path: str | Path) -> None:
 
 
 def _preference(content: str) -> tuple[str, str, str, float]:
-    query_id, better, worse, *rest = columns_of(content, "3 or 4 columns", 3, 4)
+    query_id, better, worse, *rest = tab_columns(content, "3 or 4 columns", 3, 4)
     check_ids("", [query_id], [better, worse])
     if better == worse:
         raise LineFault(f"expected two documents, got {shown(better)} twice. Drop the line.")

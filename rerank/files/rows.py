@@ -170,7 +170,7 @@ def _files_of(path: Path, endings: tuple[str, ...]) -> list[Path]:
     return sorted(files, key=lambda file: file.name)
 
 
-def joined(files: Sequence[Path], parts: Iterable[RankingData], mapped: bool) -> RankingData:
+def joined_files(files: Sequence[Path], parts: Iterable[RankingData], mapped: bool) -> RankingData:
     """Return the rows of all parts as one record."""
     rows: RowFile | list[NDArray[np.float32]] = RowFile("the features of all files") if mapped else []
     read: list[RankingData] = []  # without features

@@ -82,7 +82,7 @@ def records(path: Path, expected: str, parse: Callable[[str], Parsed]) -> Iterat
         raise FileFormatError(path, None, f"expected lines of {expected}, got no line. Name a file with rows.")
 
 
-def columns_of(content: str, expected: str, *numbers: int) -> list[str]:
+def tab_columns(content: str, expected: str, *numbers: int) -> list[str]:
     """Return the columns of a line, between tabs without blanks around them; there are as many as one of `numbers`."""
     columns = [column.strip(WHITE_SPACE) for column in content.split("\t")]
     if len(columns) not in numbers:

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.families.relative import relate
-from rerank.features.match import Candidates
+from rerank.features.match import CandidateBatch
 from rerank.features.near_duplicates import unit_weights
 from rerank.features.recipe import Feature, Missing, Recipe, RunFamily, register
 from rerank.features.statistics import inverse_document_frequency, term_idf, word_idf
@@ -210,7 +210,7 @@ class IndexHistory:
         digests, first = np.unique(digests_of(self.forward, docs), return_index=True)
         return digests, docs[first]
 
-    def query(self, candidates: Candidates, query: int) -> HistoryQuery:
+    def query(self, candidates: CandidateBatch, query: int) -> HistoryQuery:
         """Return a query of the candidates as the learned families need it."""
         first, last = candidates.term_ptr[query : query + 2].tolist()
         words = candidates.words[query]
@@ -448,7 +448,7 @@ class LearnedFamily(RunFamily):
     def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, n_scores) of one query, which is NaN before."""
 
-    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
+    def fill(self, candidates: CandidateBatch, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3 * n_scores)."""
         vectors = candidates.vectors
         values = np.full((candidates.n_rows, len(self.scores)), np.nan, dtype=np.float32)

@@ -125,7 +125,7 @@ class _DocumentReader:
         texts = self._texts(document, doc_id)
         contents = document.get(CONTENTS)
         if contents is None:
-            contents = joined(texts.values())  # where there are none, Anserini leaves the document out
+            contents = joined_texts(texts.values())  # where there are none, Anserini leaves the document out
             if not texts and self._without_text is None:
                 expected = f"text in {_listed(self._chosen)}" if self._chosen else "a text field"
                 self._without_text = self._error(
@@ -226,7 +226,7 @@ def is_id(doc_id: str) -> bool:
     return doc_id.split() == [doc_id] and "\0" not in doc_id and is_unicode(doc_id) and len(doc_id) <= MOST_LETTERS
 
 
-def joined(texts: Iterable[str]) -> str:
+def joined_texts(texts: Iterable[str]) -> str:
     """Return `contents` of a document that has none of its own: the texts of its fields, those that are not empty."""
     return " ".join(filter(None, texts))
 
@@ -268,7 +268,7 @@ def stored_text(stored: str, fields: Iterable[str], joined_fields: Iterable[str]
     if isinstance(contents, str):
         return contents
     names = sorted(fields, key=field_order) if joined_fields is None else joined_fields
-    return joined(text if isinstance(text := document.get(name), str) else "" for name in names)
+    return joined_texts(text if isinstance(text := document.get(name), str) else "" for name in names)
 
 
 def build_index(

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.files.corpus import ID_KEYS
-from rerank.lucene.build import field_order, is_text, joined
+from rerank.lucene.build import field_order, is_text, joined_texts
 from rerank.lucene.jvm import ask, ask_json
 from rerank.runtime.codec import is_unicode
 from rerank.runtime.threads import kernel_threads
@@ -65,7 +65,7 @@ class TextDocument(NamedTuple):
     def contents(self) -> str:
         """The whole document: its own `contents`, otherwise its texts joined as the index build joins them."""
         own = self.texts.get(CONTENTS)
-        return joined(self.texts[name] for name in self.parts) if own is None else own
+        return joined_texts(self.texts[name] for name in self.parts) if own is None else own
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from rerank.metrics.base import (
     REL,
     BinaryMeasure,
     Measure,
-    Parameter,
+    MeasureParameter,
     PrefixSum,
     RankedLists,
     declared,
@@ -141,7 +141,7 @@ class ERR(Measure):
 
     """
 
-    max_rel: int = declared(Parameter(4, f"max_rel from 1 to {GREATEST_MAX_REL}", high=GREATEST_MAX_REL))
+    max_rel: int = declared(MeasureParameter(4, f"max_rel from 1 to {GREATEST_MAX_REL}", high=GREATEST_MAX_REL))
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the expected reciprocal rank of every query."""

@@ -238,7 +238,7 @@ Scores = Callable[[RankedLists], Floats]  # the value of a measure for every que
 
 
 @dataclass(frozen=True)
-class Parameter:
+class MeasureParameter:
     """A parameter of a measure.
 
     default    its value where a name does not say it
@@ -268,7 +268,7 @@ class Parameter:
         raise InvalidInputError(f"{measure}: expected {self.words}, got {value!r}.")
 
 
-def declared(parameter: Parameter) -> Any:
+def declared(parameter: MeasureParameter) -> Any:
     """Return the field of a dataclass that is a parameter."""
     return field(default=parameter.default, metadata={"parameter": parameter})
 
@@ -276,8 +276,8 @@ def declared(parameter: Parameter) -> Any:
 REAL = (int, float)
 BELOW_ONE = 1.0 - 2.0**-53
 LEAST_ABOVE_ZERO = 5e-324
-REL: Any = Parameter(1, "rel of at least 1")
-OPTIONAL_REL: Any = Parameter(None, "rel of at least 1", optional=True)
+REL: Any = MeasureParameter(1, "rel of at least 1")
+OPTIONAL_REL: Any = MeasureParameter(None, "rel of at least 1", optional=True)
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import BELOW_ONE, REAL, REL, Parameter, RankedLists, SubtopicJudgements, ratio, totals
+from rerank.metrics.base import BELOW_ONE, REAL, REL, MeasureParameter, RankedLists, SubtopicJudgements, ratio, totals
 from rerank.metrics.registry import measure
 from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints
 
 ERR_ALPHA = 0.5  # ndeval's, which ir_measures does not let users change
-ALPHA: Any = Parameter(0.5, "alpha from 0 to below 1", REAL, 0, BELOW_ONE)
+ALPHA: Any = MeasureParameter(0.5, "alpha from 0 to below 1", REAL, 0, BELOW_ONE)
 SUBTOPICS: dict[str, Any] = {"asks_subtopics": True, "refuses_training": True}
 
 

@@ -23,7 +23,7 @@ from rerank.metrics.base import (
     REAL,
     REL,
     Measure,
-    Parameter,
+    MeasureParameter,
     RankedLists,
     SwapWeights,
     declared,
@@ -46,7 +46,7 @@ from rerank.types import Floats, Ints, pointers, query_rows
 LINEAR = "log2"
 EXPONENTIAL = "exp-log2"
 MOST_EXPONENT = 500  # a sum of gains, and its square, stay within float64
-PERSISTENCE: Any = Parameter(0.8, "p between 0 and 1", REAL, LEAST_ABOVE_ZERO, BELOW_ONE)
+PERSISTENCE: Any = MeasureParameter(0.8, "p between 0 and 1", REAL, LEAST_ABOVE_ZERO, BELOW_ONE)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class DCG(DiscountedMeasure):
 
     """
 
-    dcg: str = declared(Parameter(LINEAR, f"dcg='{LINEAR}' or '{EXPONENTIAL}'", choices=(LINEAR, EXPONENTIAL)))
+    dcg: str = declared(MeasureParameter(LINEAR, f"dcg='{LINEAR}' or '{EXPONENTIAL}'", choices=(LINEAR, EXPONENTIAL)))
 
     def gain_of(self, labels: Floats) -> Floats:
         """Return the label, or 2^label - 1."""
@@ -210,7 +210,7 @@ class Gains:
 
 
 PLAIN = Gains()
-GAINS: Any = Parameter(PLAIN, "{label: gain}", convert=Gains.of)
+GAINS: Any = MeasureParameter(PLAIN, "{label: gain}", convert=Gains.of)
 GRADED: dict[str, Any] = {"trec_parameter": "gains", "refuses_training": True}  # a larger label may lower the value
 
 

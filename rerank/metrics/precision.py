@@ -21,7 +21,7 @@ from rerank.metrics.base import (
     TOTAL,
     BinaryMeasure,
     Measure,
-    Parameter,
+    MeasureParameter,
     RankedLists,
     SwapWeights,
     has_judgement,
@@ -43,8 +43,8 @@ MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 NEAREST = "nearest"
 UP = "up"
-ROUNDING: Any = Parameter(NEAREST, f"rounding='{NEAREST}' or '{UP}'", choices=(NEAREST, UP))
-RECALL: Any = Parameter(None, "recall from 0 to 1", REAL, 0, 1)
+ROUNDING: Any = MeasureParameter(NEAREST, f"rounding='{NEAREST}' or '{UP}'", choices=(NEAREST, UP))
+RECALL: Any = MeasureParameter(None, "recall from 0 to 1", REAL, 0, 1)
 
 
 @register("P", trec_cut="P", aliases={"Precision": {}})
@@ -93,7 +93,7 @@ def relative_precision(lists: RankedLists, cutoff: int, rel: int = REL) -> Float
     return ratio(_n_hits(lists, cutoff, rel), np.minimum(n_relevant(lists, rel), cutoff))
 
 
-MULT: Any = Parameter(1.0, "mult above 0", REAL, LEAST_ABOVE_ZERO, float(np.finfo(np.float64).max))
+MULT: Any = MeasureParameter(1.0, "mult above 0", REAL, LEAST_ABOVE_ZERO, float(np.finfo(np.float64).max))
 
 
 @measure(
@@ -141,7 +141,7 @@ def _levels(recalls: Any) -> tuple[float, ...]:
     return tuple(RECALL.read("AvgIPrec", recall) for recall in levels)
 
 
-LEVELS: Any = Parameter(RECALLS, "recalls", convert=_levels)
+LEVELS: Any = MeasureParameter(RECALLS, "recalls", convert=_levels)
 
 
 @measure("AvgIPrec", trec="11pt_avg", trec_parameter="recalls")
@@ -174,7 +174,7 @@ def _counts(lists: RankedLists, rel: int) -> tuple[Floats, Floats, Floats]:
     return _n_hits(lists, None, rel), np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, rel)
 
 
-RELATIVE: Any = Parameter(False, "relative=True or False", choices=(True, False))
+RELATIVE: Any = MeasureParameter(False, "relative=True or False", choices=(True, False))
 
 
 @measure(
@@ -202,7 +202,7 @@ def set_ap(lists: RankedLists, rel: int = REL) -> Floats:
     return ratio(n_hits * n_hits, retrieved * relevant)
 
 
-BETA: Any = Parameter(1.0, "beta of at least 0", REAL, 0, float(np.finfo(np.float64).max))
+BETA: Any = MeasureParameter(1.0, "beta of at least 0", REAL, 0, float(np.finfo(np.float64).max))
 
 
 @measure("SetF", trec="set_F", trec_parameter="beta", **ORDER_FREE)
@@ -223,8 +223,8 @@ def _four(worth: Any) -> tuple[float, ...]:
     return tuple(worth)
 
 
-WORTH: Any = Parameter((1.0, -1.0, 0.0, 0.0), "four numbers as worth", convert=_four)
-N_DOCS: Any = Parameter(0, "a number of documents as n_docs", low=0)
+WORTH: Any = MeasureParameter((1.0, -1.0, 0.0, 0.0), "four numbers as worth", convert=_four)
+N_DOCS: Any = MeasureParameter(0, "a number of documents as n_docs", low=0)
 
 
 @measure("Utility", trec="utility", trec_parameter="worth", **ORDER_FREE)

@@ -28,7 +28,7 @@ from rerank.exchange.models import tree_model
 from rerank.exchange.tree_libraries import model_text
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.arrays import category_values, coded, feature_matrix, number_column, numbers
+from rerank.rankers.arrays import category_values, coded, feature_matrix, finite_column, numbers
 from rerank.rankers.boosted import MART, BoostedTrees, LambdaMART
 from rerank.rankers.early_stopping import EarlyStopping, callback_fault
 from rerank.rankers.parameters import SAME, check_names
@@ -455,7 +455,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         if categories and not isinstance(feature_name, str | None):  # names that the ranker gets afterwards
             numbers_of = {name: number for number, name in enumerate(feature_name)}
             categories["categorical_feature"] = [numbers_of.get(name, name) for name in categorical_feature]
-        labels = number_column("y", y, len(y))
+        labels = finite_column("y", y, len(y))
         pairs = _eval_pairs(eval_set, eval_X, eval_y)
         training = [number for number, pair in enumerate(pairs) if pair[0] is X and pair[1] is y]
         names = _eval_names(eval_names, len(pairs), training)
@@ -527,13 +527,13 @@ def _eval_set(
     name: str, pair: tuple[Any, Any], group: Any, weights: Any, init_score: Any, settings: Settings
 ) -> EvalSet:
     """Return an eval set, checked."""
-    labels = number_column("eval_set", pair[1], len(pair[1]))
+    labels = finite_column("eval_set", pair[1], len(pair[1]))
     ptr = pointers(_sizes("eval_group", group))
     if ptr[-1] != len(labels):
         raise InvalidInputError(
             f"eval_group: expected sizes that add up to the {len(labels)} rows of {name}, got {ptr[-1]}."
         )
-    weights = None if weights is None else number_column("eval_sample_weight", weights, len(labels))
+    weights = None if weights is None else finite_column("eval_sample_weight", weights, len(labels))
     return EvalSet(name, labels, settings.gains_of(labels), ptr, weights, settings, pair[0], init_score)
 
 

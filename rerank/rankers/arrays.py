@@ -48,11 +48,11 @@ def data_from_arrays(
     queries, query = np.unique(_checked_queries(qid, len(matrix)), return_inverse=True)
     columns = {LABEL: ("y", y), WEIGHT: ("sample_weight", weights)}
     numbers = {
-        name: number_column(what, values, len(matrix)) for name, (what, values) in columns.items() if values is not None
+        name: finite_column(what, values, len(matrix)) for name, (what, values) in columns.items() if values is not None
     }
     others = list(numbers.values())
     if start is not None:
-        others.append(number_column(f"{prefix}init_score", start, len(matrix), "score"))
+        others.append(finite_column(f"{prefix}init_score", start, len(matrix), "score"))
     names = column_names(X) or numbered_names(matrix.shape[1])
     doc_ids = _content_ids(matrix, query, others, None if categories is None else categories(names))
     members, order = grouped_members(id_array(queries.astype(np.str_)), query, doc_ids, numbers, None)
@@ -95,7 +95,7 @@ def labelled_rows(
         data, order = data_from_arrays(X, y, query, weights, init_score, categories, prefix)
     if init_score is None:
         return data, None
-    return data, number_column(f"{prefix}init_score", init_score, data.n_rows, "score")[order]
+    return data, finite_column(f"{prefix}init_score", init_score, data.n_rows, "score")[order]
 
 
 def validation_arrays(eval_set: Any, qid: Any, group: Any, init_score: Any) -> LabelledArrays | None:
@@ -282,7 +282,7 @@ def numbers(what: str, values: object, column: object = None) -> NDArray[Any]:
     return converted
 
 
-def number_column(what: str, values: object, n_rows: int, unit: str = "number") -> Floats:
+def finite_column(what: str, values: object, n_rows: int, unit: str = "number") -> Floats:
     """Return one finite number for each row, (n_rows,) float64; `unit` is what messages call one.
 
     values  (n_rows,) or, as scikit-learn takes them, (n_rows, 1)

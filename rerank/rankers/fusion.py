@@ -76,8 +76,8 @@ from rerank.retrieval.fusion import (
     checked_runs,
     count_sources,
     data_names,
-    directions,
     source_data,
+    source_directions,
     source_names,
 )
 from rerank.runtime.codec import Array, Names, SchemaError, Sizes
@@ -371,7 +371,7 @@ class Fusion(Auto):
     ) -> Fusion:
         """Return trees that start from the weights; without a tree where they are not better in cross-validation."""
         trees = LambdaMART(
-            metric=metric, random_state=random_state, monotone_constraints=directions(data.feature_names)
+            metric=metric, random_state=random_state, monotone_constraints=source_directions(data.feature_names)
         )
         model = cls(members=[trees], base=weights, metric=metric, random_state=random_state).fit(data)
         chosen = "trees that start from the weights" if model.members_ else "the weights, as trees are not better"

@@ -29,8 +29,8 @@ from rerank.rankers.arrays import (
     coded,
     column_names,
     feature_matrix,
+    finite_column,
     labelled_rows,
-    number_column,
     numbered_names,
     validation_arrays,
     zeros_of,
@@ -821,7 +821,7 @@ class Ranker(Estimator):
     def _start_scores(self, data: RankingData, init_score: ArrayLike | None, base: Any) -> Floats:
         """Return the scores that the model's own are added to: those given, of a given run, or of `base_`."""
         if init_score is not None:
-            return number_column("init_score", init_score, data.n_rows, "score")
+            return finite_column("init_score", init_score, data.n_rows, "score")
         if base is None:
             return self.base_.scores(data)
         run = run_of(base)

@@ -121,7 +121,7 @@ class Source(ABC):
         """Return the k best documents of each query; raise InvalidInputError where an input is missing."""
 
 
-def run_of(query_ids: Sequence[str] | Ids, doc_ids: Ids, hits: Iterable[Hits], name: str) -> Run:
+def run_of_hits(query_ids: Sequence[str] | Ids, doc_ids: Ids, hits: Iterable[Hits], name: str) -> Run:
     """Return the run of the hits of each query.
 
     doc_ids  (n_docs,) ids of all documents

@@ -440,7 +440,7 @@ def count_sources(feature_names: Sequence[str]) -> int:
     return sum(name.endswith(f".{OF_SOURCE[0]}") for name in feature_names)
 
 
-def directions(feature_names: Sequence[str]) -> dict[str, int]:
+def source_directions(feature_names: Sequence[str]) -> dict[str, int]:
     """Return 1 of the features whose larger values say that a document is better, -1 of ranks."""
     last = {name: name.rpartition(".")[2] for name in feature_names}
     return {name: DIRECTIONS[feature] for name, feature in last.items() if feature in DIRECTIONS}

@@ -93,7 +93,7 @@ def check_nesting(text: str) -> None:
         raise ParseFault("brackets nested too deep")
 
 
-def finite_number(token: str) -> float:
+def json_number(token: str) -> float:
     """Return the number in a text, or raise ParseFault if it is not finite."""
     number = float(token)
     if not math.isfinite(number):
@@ -112,13 +112,13 @@ def _refuse(constant: str) -> NoReturn:
 
 
 _ANY = json.JSONDecoder(parse_constant=_refuse)
-_FINITE = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole_number, parse_float=finite_number)
+_FINITE = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole_number, parse_float=json_number)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the table of a TOML text; raise ParseFault, with the line, if it is not TOML."""
     try:
-        return tomllib.loads(text, parse_float=lambda token: finite_number(token.replace("_", "")))
+        return tomllib.loads(text, parse_float=lambda token: json_number(token.replace("_", "")))
     except tomllib.TOMLDecodeError as error:
         location = _LINE_OF_TOML.search(str(error))
         raise ParseFault(f"other text: {error}", int(location[1]) if location else None) from None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.users import simulate_clicks
-from rerank.clicks.reading import Limits, read_clicks, write_clicks
+from rerank.clicks.reading import LogLimits, read_clicks, write_clicks
 from rerank.clicks.record import Clicks
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.types import Qrels, Run
@@ -196,7 +196,7 @@ def test_what_cannot_be_used_is_dropped_and_counted(tmp_path: Path, caplog: pyte
     ]
     path = _log(tmp_path / "log.csv", f"{HEADER},session,time", *rows)
     with caplog.at_level(logging.WARNING):
-        clicks = read_clicks(path, documents={"d1", "d2", "d3", "d4"}, limits=Limits(6, 3))
+        clicks = read_clicks(path, documents={"d1", "d2", "d3", "d4"}, limits=LogLimits(6, 3))
     assert clicks.first_rows(9)[1] == [["a", "d1", 1, 1, 0, 5.0], ["a", "d2", 2, 0, 0, 3.0]]
     assert [record.getMessage().split(": ", 1)[1] for record in caplog.records] == [
         "1 rows without a position, 1 of them clicks without an impression: dropped.",

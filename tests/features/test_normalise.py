@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.features.extract import matching, normalisations, normalise
+from rerank.features.extract import names_matching, normalisations, normalise
 
 NUMBERS = st.floats(-1000, 1000, width=32).map(lambda x: round(x, 3)) | st.just(float("nan"))
 QUERIES = st.lists(st.lists(st.tuples(NUMBERS, NUMBERS), max_size=6), min_size=1, max_size=4)
@@ -45,9 +45,9 @@ def test_last_pattern_that_fits_holds() -> None:
     names = ("bm25.title", "bm25.body", "run.score")
     table = {"*": "zscore", "bm25.*": "none", "bm25.body": "rank"}
     assert normalisations(table, names) == {"bm25.body": "rank", "run.score": "zscore"}
-    assert matching("features", ["*.body", "run.score"], names) == ["bm25.body", "run.score"]
+    assert names_matching("features", ["*.body", "run.score"], names) == ["bm25.body", "run.score"]
 
 
 def test_pattern_that_fits_nothing_is_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"recipe: features: .*got 'bm25.titel'. Did you mean 'bm25.title'\?"):
-        matching("features", ["bm25.titel"], ("bm25.title", "run.score"))
+        names_matching("features", ["bm25.titel"], ("bm25.title", "run.score"))

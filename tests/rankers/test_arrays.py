@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.rankers.arrays import data_from_arrays, feature_matrix, number_column
+from rerank.rankers.arrays import data_from_arrays, feature_matrix, finite_column
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import read_model
 from rerank.runtime.mapped_rows import BLOCK_BYTES
@@ -267,7 +267,7 @@ def test_first_infinite_is_found_in_any_block_of_rows() -> None:
 
 
 def test_numbers_of_a_column_are_float64() -> None:
-    assert number_column("y", pd.Series([1, 2], dtype="Int8"), 2).dtype == np.float64
+    assert finite_column("y", pd.Series([1, 2], dtype="Int8"), 2).dtype == np.float64
 
 
 def test_labels_may_be_one_column_of_a_table() -> None:

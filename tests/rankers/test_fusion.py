@@ -16,7 +16,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.rankers.fusion import DEPTH, JUDGED, Fusion, JudgedLists, _best, _convex_combinations, _Problem
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.ranker import read_model
-from rerank.retrieval.fusion import directions, source_data
+from rerank.retrieval.fusion import source_data, source_directions
 from rerank.types import Run
 
 
@@ -180,7 +180,7 @@ def test_trees_start_from_the_weights(caplog: pytest.LogCaptureFixture) -> None:
     runs, qrels = judged_runs(40)
     model = rerank.learn_fusion(runs, qrels, trees=True)
     assert "by cross-validation of 40 queries" in caplog.text
-    assert directions(["source2.rank", "source2.score", "source1.spread", "sources", "overlap"]) == {
+    assert source_directions(["source2.rank", "source2.score", "source1.spread", "sources", "overlap"]) == {
         "source2.rank": -1,
         "source2.score": 1,
         "sources": 1,

@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.match import Candidates, FieldBlock
+from rerank.features.match import CandidateBatch, FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
@@ -91,7 +91,7 @@ class EncoderFeatures(RunFamily):
         ),
     )
 
-    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
+    def fill(self, candidates: CandidateBatch, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 1)."""
         documents = candidates.vectors.encoded
         queries = candidates.vectors.queries[ENCODER]

@@ -64,7 +64,7 @@ def _fill(  # type: ignore[no-untyped-def]
 ):
     """Fill all columns of `out` (n_rows, 10) float32.
 
-    queries     query_ptr, docs, term_ptr, terms, query_freq and doc_freq as in Candidates and FieldBlock
+    queries     query_ptr, docs, term_ptr, terms, query_freq and doc_freq as in CandidateBatch and FieldBlock
     postings    doc_ptr, terms, freqs, lengths of the field
     idf, doc_freq, collection_freq  (n_terms,) of the field
     n_tokens    tokens of the field in all documents

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown
-from rerank.features.match import Candidates, FieldBlock
+from rerank.features.match import CandidateBatch, FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
 from rerank.files.source import check_file
 from rerank.runtime.codec import check_nesting
@@ -271,7 +271,7 @@ class DocumentFeatures(RunFamily):
         """Return the features in the order of their columns."""
         return [function.feature for function in _chosen(recipe, "document")]
 
-    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
+    def fill(self, candidates: CandidateBatch, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, a column for each function); each document of the batch is read once."""
         assert candidates.documents is not None  # the recipe names no such function otherwise
         numbers, number_of_row = np.unique(candidates.docs, return_inverse=True)

@@ -76,7 +76,7 @@ def field_spans(field: FieldArrays) -> NDArray[np.int32]:
 def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best):  # type: ignore[no-untyped-def]
     """Fill all columns of `out` (n_rows, 9) float32, and the number of the best passage, `best` (n_rows,).
 
-    queries     query_ptr, docs, term_ptr, query_freq as in Candidates
+    queries     query_ptr, docs, term_ptr, query_freq as in CandidateBatch
     matches     tf_ptr, tf, first_tokens, idf as in FieldBlock
     field_positions  position_ptr, positions of the field
     spans       (n_docs,) of `field_spans`

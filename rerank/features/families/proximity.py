@@ -58,7 +58,7 @@ _QUERY = (Missing.NO_QUERY_TERMS,)
 def _fill(queries, matches, field_positions, of_rows, longest, k1, mu, out):  # type: ignore[no-untyped-def]
     """Fill all columns of `out` (n_rows, 20) float32.
 
-    queries     query_ptr, docs, term_ptr, token_ptr, tokens as in Candidates
+    queries     query_ptr, docs, term_ptr, token_ptr, tokens as in CandidateBatch
     matches     tf_ptr, tf, first_tokens, idf as in FieldBlock, and p (n_query_terms,)
     field_positions  position_ptr, positions of the field
     of_rows     (n_rows,) tokens and BM25's K

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.families.relative import relate
-from rerank.features.match import Candidates
+from rerank.features.match import CandidateBatch
 from rerank.features.recipe import Feature, Missing, Recipe, RunFamily, register
 from rerank.types import query_rows
 from rerank.types.order import scores_and_ranks
@@ -99,7 +99,7 @@ class RunFeatures(RunFamily):
             *(feature for name in recipe.runs for feature in _features_of(f"run.{name}", (Missing.NOT_IN_RUN,))),
         )
 
-    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
+    def fill(self, candidates: CandidateBatch, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 8, and 5 for every other run)."""
         query_ptr = candidates.query_ptr
         query = query_rows(query_ptr)

@@ -8,7 +8,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.match import Candidates
+from rerank.features.match import CandidateBatch
 from rerank.features.recipe import Feature, Missing, Recipe, RunFamily, register
 
 
@@ -33,7 +33,7 @@ class StaticFeatures(RunFamily):
             for name in recipe.numbers or ()
         ]
 
-    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
+    def fill(self, candidates: CandidateBatch, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, a column for each number); numbers beyond float32 become its greatest number."""
         limits = np.finfo(np.float32)
         for column, name in enumerate(recipe.numbers or ()):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rerank.features.families.feedback import MAX_DOC_SHARE
 from rerank.features.match import term_numbers
 from rerank.features.statistics import cached_by_field, field_idf, lucene_lengths, postings
-from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
+from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of_hits
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.numerics import array_log2
@@ -139,7 +139,7 @@ class Rm3(Source):
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         name = f"rm3-docs={DOCUMENTS}-terms={RM3_TERMS}-share={SHARE}"
-        return run_of(inputs.query_ids, inputs.forward.doc_ids, self._hits(inputs, k), name)
+        return run_of_hits(inputs.query_ids, inputs.forward.doc_ids, self._hits(inputs, k), name)
 
     def _hits(self, inputs: SearchInputs, k: int) -> Iterator[Hits]:
         field = inputs.forward.fields[inputs.field]

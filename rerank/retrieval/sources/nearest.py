@@ -37,7 +37,7 @@ from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.match import gather_candidates
 from rerank.features.recipe import family
 from rerank.files.vectors import checked_vectors, read_vectors
-from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
+from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of_hits
 from rerank.runtime import store
 from rerank.runtime.codec import Record
 from rerank.runtime.kernels import kernel
@@ -198,7 +198,7 @@ def nearest_run(
             f"vectors: expected queries of {vectors.shape[1]} dimensions as the documents have, got "
             f"{of_queries.shape[1]}. Encode both with the same model."
         )
-    return run_of(query_ids, doc_ids, nearest_hits(of_queries, vectors, doc_ids, int(k), threads), name)
+    return run_of_hits(query_ids, doc_ids, nearest_hits(of_queries, vectors, doc_ids, int(k), threads), name)
 
 
 def _read(vectors: VectorsLike) -> tuple[Ids, Any]:
@@ -248,7 +248,7 @@ class Lsi(Source):
         vectors = inputs.vectors
         queries = vectors.queries(LSI, inputs.query_terms)
         hits = nearest_hits(queries, vectors.all_documents(LSI), inputs.forward.doc_ids, k, inputs.threads)
-        return run_of(inputs.query_ids, inputs.forward.doc_ids, hits, f"lsi-dimensions={queries.shape[1]}")
+        return run_of_hits(inputs.query_ids, inputs.forward.doc_ids, hits, f"lsi-dimensions={queries.shape[1]}")
 
 
 @register("encoder")
@@ -267,7 +267,7 @@ class EncoderSource(Source):
             )
         queries = encoded.of_queries(inputs.query_ids)
         hits = nearest_hits(queries, encoded.documents, inputs.forward.doc_ids, k, inputs.threads)
-        return run_of(inputs.query_ids, inputs.forward.doc_ids, hits, f"encoder-{encoded.name}")
+        return run_of_hits(inputs.query_ids, inputs.forward.doc_ids, hits, f"encoder-{encoded.name}")
 
 
 @register("history")
@@ -298,6 +298,6 @@ class JudgedNeighbours(Source):
             docs = np.flatnonzero(scores > 0.0)
             return best_hits(docs, scores[docs], inputs.forward.doc_ids, k)
 
-        return run_of(
+        return run_of_hits(
             inputs.query_ids, inputs.forward.doc_ids, map(hits, queries.history_queries), "history-neighbours"
         )
