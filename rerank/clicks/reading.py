@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from rerank.clicks.record import Clicks, list_order
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
-from rerank.files.data import opened_parquet
+from rerank.files.data import PARQUET, opened_parquet
 from rerank.files.inputs import TopicsLike, topics_of
 from rerank.files.source import (
     LineFault,
@@ -53,7 +53,6 @@ from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
 ROWS_AT_ONCE = 1 << 18
 ROWS_WRITTEN = 1 << 16
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-PARQUET = ".parquet"
 TOPICS = "topics.tsv"  # in the folder of `rerank serve --log`
 EVENTS = "events.jsonl"
 IMPRESSION = "impression"

@@ -27,9 +27,9 @@ from rerank.runtime.codec import check_nesting, is_unicode
 from rerank.runtime.output import path_of
 from rerank.runtime.progress import progress_bar, track
 from rerank.types.ids import MOST_LETTERS
+from rerank.types.retriever import CONTENTS
 from rerank.types.tables import frame_rows, is_frame, is_missing, number_of
 
-CONTENTS = "contents"
 ID_EXPECTED = (
     f"expected an id of at most {MOST_LETTERS} characters without white space (run and qrels files are split there)"
 )

@@ -62,6 +62,7 @@ from rerank.runtime.arithmetic import (
     LN2_LOW,
     ONE,
     SQRT_HALF,
+    Floats,
 )
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.threads import in_threads
@@ -74,7 +75,6 @@ _LEAST_NORMAL = 2.0**-1022
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _exp = helper()(arithmetic.exp)
 _log2 = helper()(arithmetic.log2)
-Floats = NDArray[np.float64]
 BLOCK = 1 << 12  # rows whose products are summed before they are added to those of the others
 GRAM_COLUMNS = 32  # of the left side at a time: their sums stay in the processor's cache
 FEW = 1 << 19  # multiplications for which threads are not worth their start
