@@ -27,10 +27,9 @@ from rerank.lucene.build import field_order, is_text, joined_texts
 from rerank.lucene.jvm import ask, ask_json
 from rerank.runtime.codec import is_unicode
 from rerank.runtime.threads import kernel_threads
-from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
+from rerank.types import Floats, Ints, joined_rows, pointers, query_blocks, query_rows
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.ids import Ids
-from rerank.types.query_rows import query_blocks
 from rerank.types.retriever import CONTENTS
 from rerank.types.tables import number_of, plain_value
 from rerank.types.vocabulary import find_terms

@@ -28,9 +28,8 @@ from rerank.metrics.reliability import Reliability
 from rerank.rankers.probability_map import LogisticMap
 from rerank.rankers.standardizer import Standardizer
 from rerank.runtime.codec import LARGEST, Names, Number, SchemaError, Whole, at
-from rerank.types import Floats, Ints, RankingData, pointers, query_rows
+from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 from rerank.types.order import query_order
-from rerank.types.query_rows import joined_rows
 
 FIRST = 20  # documents whose scores describe a list: more would depend on how many are retrieved
 LEAST = 20  # relevant documents, and lists with one, that are learned from

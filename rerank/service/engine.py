@@ -39,6 +39,7 @@ from rerank.rankers.bases import UNSUPERVISED, CandidateRunBase
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.cutoff import Cutoff
 from rerank.retrieval.base import DEPTH, Candidates, UnionRun
+from rerank.runtime.codec import finite
 from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob, json_bytes
 from rerank.service.querylog import QueryLog
 from rerank.service.settings import (
@@ -51,10 +52,9 @@ from rerank.service.settings import (
     unknown,
     unusable,
 )
-from rerank.types import RankingData, Run, Topics, pointers
+from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers
 from rerank.types.ids import QUERY, id_array
 from rerank.types.order import position_order, trec_order
-from rerank.types.query_rows import Floats, Ints
 from rerank.types.retriever import BM25, CONTENTS, Passage, Retriever
 
 STRONGEST = 6  # features that explain a document
@@ -163,17 +163,12 @@ def strongest_features(bound: BoundModel, scored: Scored, rows: Ints) -> list[li
     strongest = np.argsort(-np.abs(contributions), axis=1, kind="stable")[:, :STRONGEST]
     return [
         [
-            {"feature": names[j], "value": _finite(float(values[row, j])), "contribution": float(contributions[row, j])}
+            {"feature": names[j], "value": finite(float(values[row, j])), "contribution": float(contributions[row, j])}
             for j in chosen
             if contributions[row, j] != 0.0
         ]
         for row, chosen in enumerate(strongest.tolist())
     ]
-
-
-def _finite(value: float) -> float | None:
-    """Return a feature's value for JSON, which has no NaN: a missing value is null."""
-    return value if np.isfinite(value) else None
 
 
 _WARM_ROWS = 50
@@ -556,7 +551,7 @@ class _Scored:
                 hit["probability"] = probability
         if self.slow is not None:
             for hit, value in zip(hits, self.slow[rows].tolist(), strict=True):
-                hit["scorer"] = _finite(value)
+                hit["scorer"] = finite(value)
         if job.body.explain and self.model is not None and ranking.bound is not None:
             for hit, features in zip(hits, strongest_features(ranking.bound, self.model, rows), strict=True):
                 hit["features"] = features
