@@ -45,7 +45,7 @@ def kept_folder(options: Options, n_documents: int) -> Path:
 
 def lean_index(options: Options, n_documents: int) -> Path:
     """Return an index of the same documents that stores nothing but their ids: Anserini reads it fastest."""
-    from rerank.lucene.build import CorpusFiles, write_documents
+    from rerank.lucene.documents import CorpusFiles, write_documents
 
     target = kept_folder(options, n_documents) / "lean"
     if not target.exists():

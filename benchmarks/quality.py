@@ -157,7 +157,7 @@ def families(options: Options) -> Iterator[Row]:
 
 def _family_of_columns(data: rerank.RankingData) -> dict[str, str]:
     """Return the family of each feature."""
-    from rerank.features.recipe import column_groups
+    from rerank.features.columns import column_groups
 
     groups = column_groups(rerank.Recipe.from_dict(data.recipe))
     return {column: group.name for group in groups for column in group.names}

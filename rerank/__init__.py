@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from rerank.training.folds import Tuning as Tuning
     from rerank.training.train import train as train
     from rerank.types import Qrels as Qrels, RankingData as RankingData, Run as Run, Topics as Topics
-    from rerank.types.ranking_data import Preferences as Preferences
+    from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.encoder import Scorer as Scorer
     from rerank.vectors.vectors import Vectors as Vectors
 
@@ -90,7 +90,7 @@ _HOMES = {
     "LogisticRegression": "rerank.rankers.linear",
     "MART": "rerank.rankers.boosted",
     "PlackettLuce": "rerank.rankers.linear",
-    "Preferences": "rerank.types.ranking_data",
+    "Preferences": "rerank.types.preferences",
     "Qrels": "rerank.types",
     "RankBoost": "rerank.rankers.rankboost",
     "RankNet": "rerank.rankers.nets",

@@ -25,7 +25,7 @@ from rerank.cli.options import (
 def _list(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
     """Print the catalogue and exit, whatever the other arguments."""
     if requested and not context.resilient_parsing:
-        from rerank.features.recipe import catalogue
+        from rerank.features.catalogue import catalogue
 
         click.echo(catalogue())
         context.exit()
@@ -40,7 +40,7 @@ def _template(context: click.Context, parameter: click.Parameter, engine: str | 
 
         click.echo(portable_template(engine), nl=False)
     else:
-        from rerank.features.recipe import template
+        from rerank.features.catalogue import template
 
         click.echo(template(), nl=False)
     context.exit()

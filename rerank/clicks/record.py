@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.types import Floats, Ints, Topics, joined_rows, query_rows
 from rerank.types.ids import Ids, id_array
-from rerank.types.ranking_data import Preferences
+from rerank.types.preferences import Preferences
 from rerank.types.tables import Shown, counted, numbered
 
 Numbers = NDArray[np.int32]

@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, unknown_name
-from rerank.features.recipe import FieldFamily, Recipe, default_features, known_families
+from rerank.features.columns import default_features
+from rerank.features.recipe import FieldFamily, Recipe, known_families
 from rerank.runtime.codec import SchemaError
 from rerank.runtime.registry import Registry
 from rerank.trees.forest import Forest

@@ -22,7 +22,8 @@ from rerank.errors import InvalidInputError, shown, suggestion
 from rerank.evaluation.page import Account, Axis, Element, Section, Series, line_chart, ticks
 from rerank.experiments.study import versions
 from rerank.explanation.explain import base_in_words, feature_meanings
-from rerank.features.recipe import Recipe, directions
+from rerank.features.columns import directions
+from rerank.features.recipe import Recipe
 from rerank.files.inputs import data_of
 from rerank.metrics.registry import parse_measures
 from rerank.metrics.reliability import Reliability

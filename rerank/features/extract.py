@@ -23,15 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, log, unknown_name
+from rerank.features.columns import ColumnGroup, column_groups, columns_of
 from rerank.features.families.functions import FUNCTIONS
 from rerank.features.families.relative import FORMS, relate
 from rerank.features.match import CandidateBatch, Documents, gather_candidates, match
 from rerank.features.near_duplicates import query_groups
 from rerank.features.recipe import (
-    ColumnGroup,
     Recipe,
-    column_groups,
-    columns_of,
     default_family_names,
     defined_functions,
     family,

@@ -1,21 +1,15 @@
 """Recipes: which features to compute, and the parameters of the retrieval models.
 
 Families of features by the name that recipes use, and the documentation that each feature carries.
-
-The columns that a recipe asks for, in groups that one family fills.
-
-The documentation of all features, and the default recipe as a commented TOML file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from fnmatch import fnmatchcase
-from functools import cached_property
-from math import inf, isinf
+from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -404,153 +398,3 @@ def defined_functions(names: tuple[str, ...] | None, defined: tuple[str, ...]) -
             "its file (--functions FILE)."
         )
     return defined if names is None else names
-
-
-@dataclass(frozen=True)
-class ColumnGroup:
-    """Adjacent columns that one family fills, for one field or for none.
-
-    Parameters
-    ----------
-    name : str
-        Name of the family.
-    family : Family
-        The family.
-    field : str or None
-        Name of the field; None for a `RunFamily`.
-    features : tuple of Feature
-        The features in the order of their columns.
-
-    """
-
-    name: str
-    family: Family
-    field: str | None
-    features: tuple[Feature, ...]
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        suffix = "" if self.field is None else f".{self.field}"
-        return tuple(feature.name + suffix for feature in self.features)
-
-
-def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
-    """Return the columns of a recipe: first field by field, then those that depend on no field."""
-    families = {name: family(name) for name in recipe.families or ()}
-    return tuple(
-        ColumnGroup(name, member, field, tuple(member.features(recipe)))
-        for field in (*(recipe.fields or ()), None)
-        for name, member in families.items()
-        if isinstance(member, FieldFamily) == (field is not None)
-    )
-
-
-def columns_of(name: str, rows: Any, recipe: Recipe) -> NDArray[np.float32]:
-    """Return the columns of a family, (n_rows, n_features) float32, which are computed once for these rows.
-
-    rows  a `FieldBlock` for a family of a field, `Candidates` for another
-    """
-    if name not in rows.columns:
-        member = family(name)
-        rows.columns[name] = np.empty((rows.n_rows, len(member.features(recipe))), dtype=np.float32)
-        member.fill(rows, recipe, rows.columns[name])
-    return rows.columns[name]  # type: ignore[no-any-return]
-
-
-def directions(recipe: Mapping[str, Any] | None, names: Collection[str]) -> dict[str, int]:
-    """Return the direction of each feature that has one, 1 where more is better and -1 where less is.
-
-    recipe  of the data, as plain JSON values
-    names   of the features
-    """
-    if recipe is None:
-        raise InvalidInputError(
-            "monotone_constraints: expected features of `rerank features` beside 'features', got others, whose "
-            "directions nobody has declared. Name them, e.g. {'bm25': 1}."
-        )
-    found = {}
-    for group in column_groups(Recipe.from_dict(recipe)):
-        for feature, name in zip(group.features, group.names, strict=True):
-            for sign, patterns in ((1, group.family.rising), (-1, group.family.falling)):
-                if name in names and any(fnmatchcase(feature.name, pattern) for pattern in patterns):
-                    found[name] = sign
-    return found
-
-
-def default_features(name: str) -> tuple[Feature, ...]:
-    """Return the features of a family for the default recipe, without a field's name."""
-    return tuple(family(name).features(Recipe()))
-
-
-def template() -> str:
-    """Return the default recipe as TOML; a line in comments shows an option and its default or an example."""
-    on_request = [name for name, member in known_families().items() if member.on_request]
-    learned = ", ".join(history_family_names())
-    parameters = {key: value for key, value in Recipe().to_dict().items() if isinstance(value, float)}
-    return "\n".join(
-        [
-            "# A recipe: what is computed for each query-document pair. What is left out keeps its default.",
-            "# `rerank features --list` says what every family computes.",
-            "",
-            "# Fields of the index; all of them, and contents, the whole document, by default.",
-            '# fields = ["contents", "title", "body"]',
-            "",
-            f"# Families; on request also {', '.join(on_request)}; with a history also {learned}.",
-            f"families = {json.dumps(default_family_names())}",
-            "",
-            "# Columns to keep, by name or pattern; all by default.",
-            '# features = ["bm25.*", "rm3_10.contents", "run.score"]',
-            "",
-            "# Numbers of the documents, functions of your own, and other runs: all that are there by default.",
-            '# numbers = ["year"]',
-            '# functions = ["my_feature"]',
-            '# runs = ["dense"]',
-            "",
-            "# Words of a passage, and from one to the next, for the family passages; by default those of the index.",
-            f'# passages = "{Passages()}"',
-            "",
-            "# Parameters of the models.",
-            *(f"{key} = {value:g}" for key, value in parameters.items()),
-            "",
-            f"# Values within the query: {', '.join(NORMALISATIONS)}; by column or pattern, the last that fits holds.",
-            "[normalisation]",
-            '"*" = "none"',
-            '# "bm25.*" = "minmax"',
-            "",
-        ]
-    )
-
-
-def catalogue() -> str:
-    """Return every feature of every family: name, meaning, formula, source, unit, range, when it is missing."""
-    return "\n\n".join(_family(name, member) for name, member in known_families().items())
-
-
-def _family(name: str, member: Family) -> str:
-    features = default_features(name)
-    about = [f"{len(features)} features of {'every field' if isinstance(member, FieldFamily) else 'no field'}"]
-    if not features:
-        about = [str(member.__doc__).rstrip(".")]
-    when = "with a history, which is learned from judgements" if member.needs_history else "by default"
-    about.append("where a recipe names it" if member.on_request else when)
-    if member.needs_positions:
-        about.append("needs positions")
-    return "\n".join([f"{name} ({', '.join(about)})", *(_feature(feature) for feature in features)])
-
-
-def _feature(feature: Feature) -> str:
-    low, high = (
-        ("-" if value < 0 else "") + "infinity" if isinf(value) else f"{value:g}"
-        for value in (feature.low, feature.high)
-    )
-    return "\n".join(
-        [
-            f"  {feature.name}",
-            f"    {feature.meaning}",
-            f"    formula  {feature.formula}",
-            f"    source   {feature.source}",
-            f"    unit     {feature.unit}, {low} to {high}",
-            f"    missing  {' or '.join(feature.missing) or 'never'}",
-        ]
-    )

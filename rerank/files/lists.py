@@ -28,7 +28,7 @@ from rerank.files.source import (
 )
 from rerank.runtime.output import whole_file
 from rerank.types.ids import id_array
-from rerank.types.ranking_data import Preferences
+from rerank.types.preferences import Preferences
 
 
 def read_names(path: str | Path) -> tuple[str, ...]:

@@ -27,7 +27,8 @@ from rerank.runtime.json_files import JsonFile, checksum_of
 from rerank.types import Qrels
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, same_ids
-from rerank.types.ranking_data import MOST_LABEL, folds_of_groups
+from rerank.types.query_folds import folds_of_groups
+from rerank.types.ranking_data import MOST_LABEL
 
 FOLDS = 20
 REMEDY = "Learn it again (rerank history)."

@@ -595,7 +595,7 @@ class BoundIndex(InOrder):
             If the index does not keep its documents.
 
         """
-        from rerank.lucene.build import stored_text
+        from rerank.lucene.documents import stored_text
 
         joined = self.searcher.joined_fields
         return [stored_text(text, self.forward.fields, joined) if text else "" for text in self.kept_documents(numbers)]

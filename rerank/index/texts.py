@@ -18,7 +18,7 @@ from rerank.files.rows import joined_parts
 from rerank.index.bound import BoundIndex
 from rerank.index.checks import check_topics
 from rerank.index.resources import needed_resources
-from rerank.lucene.build import stored_fields as stored_fields, stored_text
+from rerank.lucene.documents import stored_fields as stored_fields, stored_text
 from rerank.lucene.texts import (
     DocumentReader,
     ReadDocument,

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.files.corpus import ID_KEYS
-from rerank.lucene.build import field_order, is_text, joined_texts
+from rerank.lucene.documents import field_order, is_text, joined_texts
 from rerank.lucene.jvm import ask, ask_json
 from rerank.runtime.codec import is_unicode
 from rerank.runtime.threads import kernel_threads

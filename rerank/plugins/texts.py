@@ -8,7 +8,7 @@ from rerank.errors import InvalidInputError
 from rerank.index.bound_model import BoundModel
 from rerank.index.index import Index
 from rerank.index.texts import stored_fields, stored_texts
-from rerank.lucene.build import is_text
+from rerank.lucene.documents import is_text
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.ranker import Ranker

@@ -77,7 +77,7 @@ from rerank.trees.structures import (
 )
 from rerank.trees.tree_values import tree_values
 from rerank.types import Floats, Ints, query_rows
-from rerank.types.ranking_data import folds_of_groups, numbered_groups
+from rerank.types.query_folds import folds_of_groups, numbered_groups
 
 FEWEST, FEW, SOME = 50, 300, 1000  # queries below which sizes of trees that are not given are smaller
 LEAST_ROWS = 20
@@ -501,7 +501,7 @@ class BoostedTrees(ForestRanker):
             )
         monotone = self.monotone_constraints
         if isinstance(monotone, str) and monotone == FEATURES:
-            from rerank.features.recipe import directions
+            from rerank.features.columns import directions
 
             monotone = directions(getattr(self, "recipe_", None), train.names)
         constraints = SplitConstraints.of(train.names, monotone, self.interaction_constraints)

@@ -85,8 +85,8 @@ from rerank.runtime.numerics import array_log2, cross_product, gram, product
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
 from rerank.types.ids import Ids, id_array
+from rerank.types.query_folds import numbered_groups
 from rerank.types.query_rows import are_pointers, by_number
-from rerank.types.ranking_data import numbered_groups
 
 FEW = 100  # judged queries below which only weights are learned
 DEPTH = 100  # documents of each run that are learned from, and that are fused to compare lists

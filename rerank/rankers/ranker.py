@@ -81,7 +81,7 @@ from rerank.runtime.threads import kernel_threads
 from rerank.trees.forest import Forest
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, Run
-from rerank.types.ranking_data import Preferences
+from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
 
 

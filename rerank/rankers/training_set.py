@@ -28,7 +28,8 @@ from rerank.trees.binned_data import BinnedData
 from rerank.trees.content import mixed, row_digests
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 from rerank.types.ids import row_codes
-from rerank.types.ranking_data import Preferences, folds_of_groups, groups_of_queries, numbered_groups
+from rerank.types.preferences import Preferences
+from rerank.types.query_folds import folds_of_groups, groups_of_queries, numbered_groups
 
 SMALLEST_BASE = 1e-30
 LARGEST_BASE = 1e30

@@ -29,7 +29,7 @@ from pydantic_core import PydanticCustomError
 
 from rerank.errors import shown
 from rerank.files.corpus import ID_KEYS
-from rerank.lucene.build import is_text
+from rerank.lucene.documents import is_text
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.probability_map import logistic
 from rerank.runtime.codec import REMEDY, ParseFault, check_nesting

@@ -32,7 +32,7 @@ from rerank.rankers.ranker import Ranker, given_base
 from rerank.types import Floats, Ints, RankingData, Run, Topics, query_rows
 from rerank.types.forward import ForwardIndex
 from rerank.types.order import trec_order
-from rerank.types.ranking_data import folds_of_groups, groups_of_queries, numbered_groups
+from rerank.types.query_folds import folds_of_groups, groups_of_queries, numbered_groups
 
 FEWEST = 3  # folds: for training, validation and test
 FOLDS, LEAST_QUERIES = 5, 10  # folds of an estimate; least number of queries to train on

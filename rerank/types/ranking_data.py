@@ -1,18 +1,13 @@
 """Ranking data: features, labels and base scores of query-document pairs, and their validation.
 
-Folds of queries that separate no near duplicates: a copy of a query in another fold would give its labels away.
-
-Rows of files and data frames as members of ranking data.
-
-Preference pairs: two documents of a query, one of them better, with an optional probability.
+Rows of files and data frames become members of ranking data.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, Self
 
@@ -22,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.runtime.codec import first_repeated
 from rerank.runtime.mapped_rows import row_blocks
-from rerank.types.ids import Ids, id_array
+from rerank.types.ids import Ids
 from rerank.types.query_rows import Floats, Ints, are_pointers, ideal_of_rows, joined_rows, pointers, query_rows
 from rerank.types.records import Run
 from rerank.types.retriever import UNNAMED, Retriever, retriever_members
@@ -487,118 +482,3 @@ def weight_members(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
 def weights_of_rows(data: RankingData) -> Floats | None:
     """Return the weight of each row, its own or that of its query, (n_rows,) float64; None without weights."""
     return data.row_weights if data.weights is None else data.weights[query_rows(data.query_ptr)]
-
-
-def folds_of_groups(groups: Ints, order: Ints, n_folds: int) -> Ints:
-    """Return the fold of each query, (n_queries,) int64: groups go, in an order, to the fold with the fewest queries.
-
-    Where each query is a group of its own, folds take turns.
-
-    Shapes: groups (n_queries,) int64 from 0; order (n_groups,) the groups, each once.
-    """
-    sizes = np.bincount(groups)
-    filled = np.zeros(n_folds, dtype=np.int64)
-    fold_of_group = np.empty(len(sizes), dtype=np.int64)
-    for group in order.tolist():
-        fold = int(np.argmin(filled))
-        fold_of_group[group] = fold
-        filled[fold] += sizes[group]
-    return fold_of_group[groups]
-
-
-def numbered_groups(groups: Ints) -> tuple[Ints, Ints]:
-    """Return groups numbered by their first query, (n_queries,) int64, and the first query of each, (n_groups,)."""
-    _, first, numbers = np.unique(groups, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[numbers], np.sort(first)
-
-
-def groups_of_queries(data: RankingData) -> Ints:
-    """Return the group of each query of data, (n_queries,) int64.
-
-    Where the data do not say which queries are near duplicates, those of the same documents and features are a group.
-    """
-    if data.query_groups is not None:
-        return data.query_groups
-    orders = {}
-    alike: dict[bytes, list[int]] = {}  # queries with the same ids, and the same features of the first document
-    for query, (first, last) in enumerate(pairwise(data.query_ptr.tolist())):
-        if last - first > 1:
-            orders[query] = first + np.argsort(data.stored_ids[first:last], kind="stable")
-            key = data.stored_ids[orders[query]].tobytes() + data.X[orders[query][0]].tobytes()
-            alike.setdefault(key, []).append(query)
-    groups = np.arange(len(data))
-    for queries in alike.values():
-        if len(queries) > 1:
-            numbers: dict[bytes, int] = {}
-            for query in queries:
-                digest = blake2b(data.X[orders[query]].tobytes(), digest_size=16).digest()
-                groups[query] = numbers.setdefault(digest, query)
-    return groups
-
-
-@dataclass(frozen=True, eq=False)
-class Preferences:
-    """Preference pairs, which may contradict each other and occur more than once.
-
-    Parameters
-    ----------
-    query_ids, better, worse : ndarray of shape (n_pairs,), dtype str
-        The query, the better and the worse document of each pair.
-    probabilities : ndarray of shape (n_pairs,), dtype float64
-        Probability, from 0 to 1, that the better document is better: P̄_ij.
-
-    References
-    ----------
-    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 2, where P̄_ij is the
-    target of RankNet's cost.
-
-    """
-
-    query_ids: Ids
-    better: Ids
-    worse: Ids
-    probabilities: Floats
-
-    def __len__(self) -> int:
-        return len(self.query_ids)
-
-    @classmethod
-    def of(cls, pairs: Preferences | Iterable[Sequence[Any]]) -> Preferences:
-        """Return preferences made of (query id, better document id, worse document id[, probability]) rows.
-
-        Parameters
-        ----------
-        pairs : Preferences or iterable of sequence
-            Rows of a query id, the better and the worse document id, and optionally a probability from 0 to 1.
-
-        Returns
-        -------
-        Preferences
-            The pairs.
-
-        Raises
-        ------
-        InvalidInputError
-            If there is no row, or one of another form.
-
-        """
-        if isinstance(pairs, cls):
-            return pairs
-        rows = [(*row, 1.0) if isinstance(row, Iterable) else (row,) for row in pairs]  # type: ignore[union-attr]
-        numbers = int | float | np.integer | np.floating
-        invalid = next(
-            (
-                row
-                for row in rows
-                if len(row) not in (4, 5) or not isinstance(row[3], numbers) or not 0.0 <= row[3] <= 1.0
-            ),
-            None,
-        )
-        if invalid is not None or not rows:
-            got = "none" if invalid is None else shown(invalid[:-1] or invalid)
-            raise InvalidInputError(
-                "preferences: expected rows of query id, better document id, worse document id and optionally a "
-                f"probability from 0 to 1, got {got}. Pass e.g. ('q1', 'd1', 'd2')."
-            )
-        queries, better, worse = (id_array([str(row[column]) for row in rows]) for column in range(3))
-        return cls(queries, better, worse, np.array([float(row[3]) for row in rows]))

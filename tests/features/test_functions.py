@@ -20,9 +20,10 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.features import extract as extract_module
+from rerank.features.catalogue import template
 from rerank.features.extract import Records, extract, extract_blocks, resolved
 from rerank.features.families.functions import FUNCTIONS, load_functions
-from rerank.features.recipe import Recipe, template
+from rerank.features.recipe import Recipe
 from rerank.runtime import threads
 from rerank.types import Run
 from tests.features.collection import forward_index

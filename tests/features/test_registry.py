@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
+from rerank.features.columns import ColumnGroup, column_groups
 from rerank.features.extract import Records, extract
 from rerank.features.recipe import (
-    ColumnGroup,
     FieldFamily,
     Missing,
     Recipe,
-    column_groups,
     default_family_names,
     family,
     known_families,

@@ -6,7 +6,7 @@ import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files.lists import read_preferences
-from rerank.types.ranking_data import Preferences
+from rerank.types.preferences import Preferences
 
 
 def test_preferences_are_read_as_written(tmp_path) -> None:

@@ -28,8 +28,9 @@ from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.doctor import as_text, examine, read_sources
 from rerank.errors import IndexFolderError, RerankError
 from rerank.experiments.study import Study, read_settings
+from rerank.features.catalogue import template
 from rerank.features.extract import Records, extract
-from rerank.features.recipe import Recipe, history_family_names, template
+from rerank.features.recipe import Recipe, history_family_names
 from rerank.files.corpus import SgmlDocument, corpus_format, read_documents, read_sgml, sgml_files
 from rerank.files.data import read_data, write_data
 from rerank.files.lists import read_folds, read_names, read_preferences, write_folds
@@ -39,7 +40,8 @@ from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels, write_q
 from rerank.history.history import History, read_history
 from rerank.index.index import Index
 from rerank.lucene import arrays as postings, folder as shards
-from rerank.lucene.build import CorpusFiles, build_index, build_index_from_sgml, write_documents
+from rerank.lucene.build import build_index, build_index_from_sgml
+from rerank.lucene.documents import CorpusFiles, write_documents
 from rerank.lucene.search import Searcher
 from rerank.rankers.ranker import read_model
 from rerank.rankers.registry import known_rankers

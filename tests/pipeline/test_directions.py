@@ -8,7 +8,8 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 import rerank
-from rerank.features.recipe import default_family_names, default_features, directions, known_families
+from rerank.features.columns import default_features, directions
+from rerank.features.recipe import default_family_names, known_families
 from tests.tiny import Tiny, more_queries
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 
 from rerank.types import RankingData
-from rerank.types.ranking_data import folds_of_groups, groups_of_queries, numbered_groups
+from rerank.types.query_folds import folds_of_groups, groups_of_queries, numbered_groups
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=30), st.integers(2, 4), st.integers(0, 3))

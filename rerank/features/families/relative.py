@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.columns import columns_of
 from rerank.features.families.feedback import FeedbackFeatures
 from rerank.features.families.letor import LetorFeatures
 from rerank.features.match import FieldBlock
-from rerank.features.recipe import Feature, FieldFamily, Recipe, columns_of, register
+from rerank.features.recipe import Feature, FieldFamily, Recipe, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Ints
 
