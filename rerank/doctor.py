@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, shown
-from rerank.files.corpus import data_set_name
-from rerank.files.data import DATA_ENDINGS, read_data, read_svmlight
+from rerank.files.data import DATA_ENDINGS, read_data
+from rerank.files.irds import data_set_name
 from rerank.files.source import check_file, file_mode, finite_number, open_source
+from rerank.files.svmlight import read_svmlight
 from rerank.files.topics import read_topics
 from rerank.files.trec import QRELS, RUN, parse_label, read_qrels, read_run
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, query_rows

@@ -204,7 +204,7 @@ def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict
     """Return the texts of the documents in the details, with their fields joined; one pass over the corpus."""
     if corpus is None or not details:
         return {}
-    from rerank.files.corpus import data_set_name
+    from rerank.files.irds import data_set_name
 
     doc_ids = {move.doc_id for detail in details for move in detail.moves}
     texts = {}

@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 
 from rerank.clicks.record import Clicks, list_order
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
-from rerank.files.data import PARQUET, opened_parquet
 from rerank.files.inputs import TopicsLike, topics_of
+from rerank.files.parquet import PARQUET, opened_parquet
 from rerank.files.source import (
     LineFault,
     check_file,

@@ -16,7 +16,7 @@ from typing import Annotated, Any, get_type_hints
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown
 from rerank.features.recipe import Recipe
-from rerank.files.corpus import data_set_name
+from rerank.files.irds import data_set_name
 from rerank.files.source import json_object, of_line, read_text
 from rerank.lucene.folder import index_folders, open_commit
 from rerank.lucene.jvm import anserini_version

@@ -6,7 +6,8 @@ with the id of the query out of every ranking (its `ignore_identical_ids`).
 
 from pathlib import Path
 
-from rerank.files.corpus import BEIR, data_set_name
+from rerank.files.corpus import BEIR
+from rerank.files.irds import data_set_name
 
 DATA_SETS = "beir/"  # beginning of their names
 OWN_DOCUMENTS = "%d of %d queries have the id of a document that they find; these %s (%s leaves them out)"  # a line

@@ -22,7 +22,7 @@ from html import unescape
 from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
-from rerank.files.corpus import data_set_name, data_set_topics
+from rerank.files.irds import data_set_name, data_set_topics
 from rerank.files.source import (
     FileLike,
     LineFault,

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, shown
-from rerank.files.corpus import data_set_name, data_set_qrels
+from rerank.files.irds import data_set_name, data_set_qrels
 from rerank.files.source import (
     FileLike,
     LineFault,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.data import opened_parquet
+from rerank.files.parquet import opened_parquet
 from rerank.files.source import (
     check_file,
     check_ids,

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, ModelMismatchError, log, shown, unknown_name
 from rerank.features.recipe import Recipe
 from rerank.files.beir import OWN_DOCUMENTS
-from rerank.files.corpus import data_set_name
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
+from rerank.files.irds import data_set_name
 from rerank.index.checks import check_topics, fingerprint_differences, log_judged
 from rerank.index.opened import OpenedIndex
 from rerank.index.resources import (

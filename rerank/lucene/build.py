@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, MissingFileError, log
-from rerank.files.corpus import ELEMENTS, check_encoding, read_sgml, sgml_files, warn_of_skipped
+from rerank.files.corpus import check_encoding, warn_of_skipped
+from rerank.files.sgml import ELEMENTS, read_sgml, sgml_files
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.documents import ID_EXPECTED, CorpusFiles, is_id, write_documents
 from rerank.lucene.folder import SUBFOLDER, check_target, shard_names, staged_folder
@@ -59,7 +60,7 @@ def build_index_from_sgml(
     encoding: str = "utf-8",
     shards: int | None = None,
 ) -> None:
-    """Build a Lucene index from TREC SGML (see `rerank/files/corpus.py`).
+    """Build a Lucene index from TREC SGML (see `rerank/files/sgml.py`).
 
     A document is a `<DOC>`, its id `<DOCNO>`. Its only field `contents` is the text of the elements that Anserini's
     TrecCollection reads (TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA).

@@ -26,7 +26,7 @@ from prometheus_client import Counter
 
 from rerank.clicks.reading import EVENTS, TOPICS, key_of_text
 from rerank.errors import InvalidInputError, log, shown
-from rerank.files.data import svmlight_text
+from rerank.files.svmlight import svmlight_text
 from rerank.runtime.output import wait_for_lock
 from rerank.service.bodies import SearchJob
 from rerank.service.settings import ServiceError, Settings

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError
-from rerank.files.data import read_svmlight, write_svmlight
 from rerank.files.lists import read_folds, write_folds
+from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
 from tests.files.records import assert_same

@@ -9,7 +9,8 @@ from pathlib import Path, PureWindowsPath
 import pytest
 
 from rerank.errors import FileFormatError, MissingFileError
-from rerank.files.corpus import corpus_format, data_set_name, read_documents
+from rerank.files.corpus import corpus_format, read_documents
+from rerank.files.irds import data_set_name
 
 
 def written(folder: Path, text: str | bytes, name: str = "corpus.jsonl") -> Path:

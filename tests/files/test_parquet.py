@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, RerankError
-from rerank.files import data as format_module
+from rerank.files import parquet as format_module
 from rerank.files.data import read_data, write_data
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.types import RankingData

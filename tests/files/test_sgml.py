@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.corpus import check_encoding, read_sgml, sgml_files
+from rerank.files.corpus import check_encoding
+from rerank.files.sgml import read_sgml, sgml_files
 
 GOOD = "<DOC>\n<DOCNO> A-1 </DOCNO>\n<TEXT>\nheat\n</TEXT>\n</DOC>\n"
 

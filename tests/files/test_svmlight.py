@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.files import data as formats, rows as row_tables
-from rerank.files.data import read_svmlight, write_svmlight
+from rerank.files import data as formats, rows as row_tables, svmlight
+from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.types import RankingData, pointers
 from rerank.types.ids import id_array
 from tests.files.records import assert_same, ranking_data
@@ -241,7 +241,7 @@ def test_data_that_would_not_read_back_are_not_written(tmp_path: Path, change: d
 def test_pairs_are_those_that_python_reads() -> None:
     rng = np.random.default_rng(0)
     pairs = [(int(feature), float(np.float32(rng.normal()))) for feature in rng.integers(1, 20, 2000)]
-    parsed = formats._parsed_pairs(b" ".join(b"%d:%.9g" % pair for pair in pairs), 1)
+    parsed = svmlight._parsed_pairs(b" ".join(b"%d:%.9g" % pair for pair in pairs), 1)
     assert parsed is not None
     assert list(zip(parsed[0].tolist(), parsed[1].tolist(), strict=True)) == pairs
 

@@ -31,9 +31,10 @@ from rerank.experiments.study import Study, read_settings
 from rerank.features.catalogue import template
 from rerank.features.extract import Records, extract
 from rerank.features.recipe import Recipe, history_family_names
-from rerank.files.corpus import SgmlDocument, corpus_format, read_documents, read_sgml, sgml_files
+from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.data import read_data, write_data
 from rerank.files.lists import read_folds, read_names, read_preferences, write_folds
+from rerank.files.sgml import SgmlDocument, read_sgml, sgml_files
 from rerank.files.texts import TextsFile, read_texts
 from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels, write_qrels, write_run

@@ -1,0 +1,139 @@
+"""Ranking data as Parquet: a row for each query-document pair, as data warehouses write them; needs pyarrow.
+
+    query_id    text or whole numbers (also named qid)
+    doc_id      text or whole numbers (also named docno, doc)
+    label       number, optional (also named relevance)
+    base_score  number, optional
+    weight      number, optional; of the query where its rows have the same, else of each row
+    others      features by name: numbers or booleans; null and NaN are missing values
+
+The schema metadata `rerank` is the JSON of `rerank.files.rows.ABOUT`. Recipe and fingerprint are only those of the same
+features in the same order.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import FileFormatError, InvalidInputError
+from rerank.files.companions import companions_of, name_unread
+from rerank.files.rows import ABOUT, NOTHING, VERSION, RowTable
+from rerank.files.source import (
+    check_file,
+    json_object,
+    of_line,
+)
+from rerank.runtime.codec import at
+from rerank.runtime.mapped_rows import RowFile, row_blocks
+from rerank.runtime.output import whole_file
+from rerank.types import RankingData
+from rerank.types.ranking_data import (
+    BASE_SCORE,
+    WEIGHT,
+    pair_columns,
+    read_pairs,
+    stored_members,
+)
+from rerank.types.tables import DOC_ID, LABEL, QUERY_ID, MappingFrame
+
+PARQUET = ".parquet"
+METADATA = b"rerank"  # key of what Parquet stores of the data as a whole
+ROWS_AT_ONCE = 1 << 14
+
+
+def read_parquet(path: str | Path, mapped: bool = False) -> RankingData:
+    """Read ranking data from Parquet."""
+    path = check_file(path, "a Parquet file")
+    with opened_parquet(path) as file:
+        about = of_line(path, None, _about, file.schema_arrow.metadata or {})
+        table = RowTable(RowFile(f"the features of {path}") if mapped else [])
+        first = 0
+        names: tuple[str, ...] = ()
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
+            values = {name: _values(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+            query_ids, doc_ids, X, names, numbers = of_line(path, None, read_pairs, MappingFrame(values, first))
+            if batch.num_rows:
+                table.append(query_ids.tolist(), doc_ids.tolist(), numbers, X)
+            first += batch.num_rows
+    if not table.docs:
+        raise FileFormatError(path, None, "expected rows, got none. Name a file with rows.")
+    name_unread(path, companions_of(path))
+    if about["features"] != names:
+        about = {**about, "recipe": None, "fingerprint": None}
+    return of_line(path, None, table.record, path, names, about, np.concatenate(table.docs))
+
+
+def write_parquet(data: RankingData, path: str | Path, blocks: Iterable[NDArray[np.float32]] | None = None) -> None:
+    """Write ranking data as Parquet, each block as a row group. Queries without rows are not written.
+
+    Shapes: blocks float32 (n_rows_of_block, n_features).
+    """
+    arrow, parquet = _pyarrow(path)
+    columns = pair_columns(data, slice(0, 0), data.X[:0])
+    kinds = dict.fromkeys((QUERY_ID, DOC_ID), arrow.string()) | dict.fromkeys(
+        (LABEL, BASE_SCORE, WEIGHT), arrow.float64()
+    )
+    about = {"version": VERSION, **stored_members(data)}
+    if data.n_features:
+        about["features"] = list(data.feature_names)
+    metadata = {METADATA: json.dumps(about, ensure_ascii=False, allow_nan=False).encode()}
+    schema = arrow.schema([(name, kinds.get(name, arrow.float32())) for name in columns], metadata=metadata)
+    with whole_file(path, binary=True) as handle, parquet.ParquetWriter(handle, schema) as writer:
+        first = 0
+        for block in (X for _, X in row_blocks(data.X)) if blocks is None else blocks:
+            columns = pair_columns(data, slice(first, first + len(block)), np.asfortranarray(block))
+            writer.write_table(arrow.table(columns, schema=schema))
+            first += len(block)
+
+
+def _about(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    """Return what the schema metadata hold of the data as a whole."""
+    if METADATA not in metadata:
+        return NOTHING
+    with at("metadata"):
+        return ABOUT.read(json_object(metadata[METADATA].decode("utf-8", "replace")), {})
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """Return the values of a column: numbers, where null is NaN, or Python's objects, where it is None."""
+    from pyarrow import types, uint8
+
+    kind = column.type
+    if types.is_null(kind):
+        return np.full(len(column), np.nan)
+    if types.is_boolean(kind):
+        column = column.cast(uint8())
+    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
+        return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    return np.fromiter(column.to_pylist(), dtype=object, count=len(column))
+
+
+def _pyarrow(path: str | Path) -> tuple[Any, Any]:
+    """Return the modules pyarrow and pyarrow.parquet."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise InvalidInputError(
+            f"{path}: expected pyarrow installed, which reads and writes Parquet, got none. Run `pip install pyarrow`."
+        ) from error
+    return pyarrow, pyarrow.parquet
+
+
+@contextmanager
+def opened_parquet(path: Path) -> Iterator[Any]:
+    """Yield the opened file; pyarrow's errors are raised as errors of the file."""
+    arrow, parquet = _pyarrow(path)
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield file
+    # OSError: damaged pages and files that cannot be read; UnicodeDecodeError: text that is not UTF-8
+    except (arrow.ArrowException, OSError, UnicodeDecodeError, MemoryError, OverflowError) as fault:
+        raise FileFormatError(
+            path, None, "expected a Parquet file, got something else or a damaged file. Write or fetch it anew."
+        ) from fault
