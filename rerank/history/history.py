@@ -21,7 +21,8 @@ from rerank.errors import InvalidInputError, shown
 from rerank.features.near_duplicates import query_groups
 from rerank.files.inputs import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.source import check_file, open_source
-from rerank.history.judged import IndexHistory, Judged, Neighbours, document_neighbours
+from rerank.history.judged import IndexHistory, Judged
+from rerank.history.neighbours import Neighbours, document_neighbours
 from rerank.runtime.codec import SchemaError, restored
 from rerank.runtime.json_files import JsonFile, checksum_of
 from rerank.types import Qrels

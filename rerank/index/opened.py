@@ -25,7 +25,7 @@ from rerank.types.forward import ForwardIndex
 from rerank.vectors.encoder import Encoder, encoded_documents
 
 if TYPE_CHECKING:
-    from rerank.history.judged import Neighbours
+    from rerank.history.neighbours import Neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class OpenedIndex:
     @cached_property
     def neighbours(self) -> Neighbours:
         """The nearest documents of each document; computed once for an index, and kept in the cache folder."""
-        from rerank.history.judged import Neighbours, document_neighbours
+        from rerank.history.neighbours import Neighbours, document_neighbours
 
         file = cache_folder() / f"neighbours-{self.commit[:32]}.npz"
         try:

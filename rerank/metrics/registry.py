@@ -23,13 +23,14 @@ from rerank.runtime.registry import Registry
 FILES = {
     symbol: file
     for file, symbols in {
-        "ap": ("AP", "AUC", "Bpref", "ERR", "GMAP", "GMBpref", "PairAccuracy", "RR", "infAP", "nERR"),
+        "ap": ("AP", "GMAP", "infAP"),
         "diversity": ("ERR_IA", "StRecall", "alpha_DCG", "alpha_nDCG", "nERR_IA"),
+        "judged": ("Judged", "RelString", "Unjudged"),
         "ndcg": ("DCG", "G", "RBP", "RBPResidual", "RnDCG", "binG", "nDCG", "nDCGrel"),
-        "precision": (
-            *("AvgIPrec", "IPrec", "Judged", "NumNonrelRet", "NumQ", "NumRel", "NumRet", "P", "R", "RelP"),
-            *("RelString", "Rprec", "SetAP", "SetF", "SetP", "SetR", "Success", "Unjudged", "Utility"),
-        ),
+        "pairs": ("AUC", "Bpref", "GMBpref", "PairAccuracy"),
+        "precision": ("AvgIPrec", "IPrec", "P", "R", "RelP", "Rprec", "Success"),
+        "reciprocal": ("ERR", "RR", "nERR"),
+        "sets": ("NumNonrelRet", "NumQ", "NumRel", "NumRet", "SetAP", "SetF", "SetP", "SetR", "Utility"),
     }.items()
     for symbol in symbols
 }

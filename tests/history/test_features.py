@@ -9,7 +9,8 @@ import pytest
 
 from rerank.features.recipe import Missing, Recipe, known_families
 from rerank.history.history import History
-from rerank.history.judged import LearnedFamily, document_neighbours
+from rerank.history.learned_family import LearnedFamily
+from rerank.history.neighbours import document_neighbours
 from rerank.rankers.boosted import LambdaMART
 from rerank.types import Qrels, RankingData
 from tests.features.collection import forward_index

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rerank.vectors.svd import symmetric_eigen
+from rerank.vectors.eigen import symmetric_eigen
 
 
 def _symmetric(size: int) -> np.ndarray:
