@@ -69,7 +69,7 @@ def fusion(options: Options) -> Iterator[Row]:
 
 def _of_weights(runs: Sequence[rerank.Run], qrels: rerank.Qrels) -> np.ndarray:
     """Return the measure by weights of the min-max scores and query, (n_weights, n_queries)."""
-    from rerank.retrieval.fusion import source_data, source_names
+    from rerank.retrieval.source_data import source_data, source_names
 
     data = source_data(runs)
     scores = np.nan_to_num(np.column_stack([data.column(f"{name}.minmax") for name in source_names(len(runs))]))

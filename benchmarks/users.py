@@ -34,7 +34,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.clicks.evaluation import Interleaved, interleave
+from rerank.clicks.interleaving import Interleaved, interleave
 from rerank.clicks.reading import write_clicks
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, unknown_name

@@ -11,12 +11,8 @@ from rerank.version import __version__
 
 if TYPE_CHECKING:
     from rerank.clicks.estimates import estimate_clicks as estimate_clicks
-    from rerank.clicks.evaluation import (
-        ValueRules as ValueRules,
-        experiment_result as experiment_result,
-        interleave as interleave,
-        off_policy_value as off_policy_value,
-    )
+    from rerank.clicks.interleaving import experiment_result as experiment_result, interleave as interleave
+    from rerank.clicks.off_policy import ValueRules as ValueRules, off_policy_value as off_policy_value
     from rerank.clicks.reading import read_clicks as read_clicks, write_clicks as write_clicks
     from rerank.clicks.record import Clicks as Clicks, preference_pairs as preference_pairs
     from rerank.cluster.cluster import Cluster as Cluster
@@ -103,7 +99,7 @@ _HOMES = {
     "Study": "rerank.experiments.study",
     "Topics": "rerank.types",
     "Tuning": "rerank.training.folds",
-    "ValueRules": "rerank.clicks.evaluation",
+    "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
     "agreement": "rerank.evaluation.significance",
     "apply_fusion": "rerank.rankers.fusion",
@@ -115,18 +111,18 @@ _HOMES = {
     "estimate_clicks": "rerank.clicks.estimates",
     "estimate_with_features": "rerank.training.clicks",
     "evaluate": "rerank.evaluation.evaluate",
-    "experiment_result": "rerank.clicks.evaluation",
+    "experiment_result": "rerank.clicks.interleaving",
     "explain": "rerank.explanation.explain",
     "export_model": "rerank.exchange.models",
     "feature": "rerank.features.families.functions",
     "fuse": "rerank.retrieval.fusion",
     "import_model": "rerank.exchange.models",
-    "interleave": "rerank.clicks.evaluation",
+    "interleave": "rerank.clicks.interleaving",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.nets",
     "model_card": "rerank.explanation.card",
     "nearest_run": "rerank.retrieval.sources.nearest",
-    "off_policy_value": "rerank.clicks.evaluation",
+    "off_policy_value": "rerank.clicks.off_policy",
     "prediction_powered": "rerank.evaluation.significance",
     "preference_pairs": "rerank.clicks.record",
     "read_clicks": "rerank.clicks.reading",

@@ -24,7 +24,8 @@ from rerank.cli.options import (
 from rerank.errors import InvalidInputError, log
 
 if TYPE_CHECKING:
-    from rerank.clicks.evaluation import AssignmentResult, InterleavingResult, OffPolicyValue
+    from rerank.clicks.interleaving import AssignmentResult, InterleavingResult
+    from rerank.clicks.off_policy import OffPolicyValue
     from rerank.evaluation.comparison import QueryDetail
 
 
@@ -251,7 +252,7 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
 
 
 def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> str:
-    from rerank.clicks.evaluation import InterleavingResult
+    from rerank.clicks.interleaving import InterleavingResult
     from rerank.types.tables import text_table
 
     if isinstance(result, InterleavingResult):

@@ -123,7 +123,7 @@ class FeatureBase(Base):
 
 @dataclass(frozen=True)
 class UnsupervisedBase(Base):
-    """The sum of standardised scores over some features (below)."""
+    """The sum of standardised scores over some features (`standard_scores.py`)."""
 
     features: tuple[str, ...]
     kind: ClassVar[str] = UNSUPERVISED

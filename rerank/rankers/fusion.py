@@ -69,11 +69,10 @@ from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet, fold_of_queries
 from rerank.rankers.validation import Validation
-from rerank.retrieval.fusion import (
+from rerank.retrieval.fusion import RRF_K, checked_runs
+from rerank.retrieval.source_data import (
     JUDGED,
     OF_SOURCE,
-    RRF_K,
-    checked_runs,
     count_sources,
     data_names,
     source_data,

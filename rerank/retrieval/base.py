@@ -30,7 +30,8 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.metrics.base import ranks
-from rerank.retrieval.fusion import RRF_K, QueryRows, pooled, reciprocal_ranks
+from rerank.retrieval.fusion import RRF_K, reciprocal_ranks
+from rerank.retrieval.pool import QueryRows, pooled
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints, Run, pointers
 from rerank.types.forward import ForwardIndex

@@ -1,7 +1,6 @@
 """Fusion: one run of several, from their documents' ranks or scores.
 
-A new method or normalization is a function here, in `_METHODS` or `_NORMS`. A pool
-holds each document of a query once, whichever runs retrieved it. Conventions, on which tools disagree:
+A new method or normalization is a function here, in `_METHODS` or `_NORMS`. Conventions, on which tools disagree:
 
 rank     position in trec_eval's order (score, then document id, descending), from 1
 norm     per query and run; equal scores, or only one, are 1 by minmax and zscore, as in OpenSearch, and 1 / n by sum:
@@ -13,26 +12,10 @@ best     the weights are chosen on the qrels that are given: a figure on those q
 minmax and zscore are those of a recipe's features but for equal scores, which are 0 there: a feature says what sets the
 documents apart, and what is not retrieved is missing (rerank/features).
 
-What several runs say of each document that any of them holds, as the features of a learned fusion.
-
-Of each run, `source1` and so on in their order, missing where it does not hold the document:
-
-rank              position in trec_eval's order, from 1
-reciprocal_rank   1 / (60 + rank)
-score, zscore, minmax   as `fuse` normalises them: over all documents of the query in the run; 1 where all are equal
-deviations        (score - lowest score of the query) / standard deviation: orders a query's documents as zscore does,
-                  and is 0 for the lowest, so that a missing document may count as the lowest; 1 where all are equal
-spread            standard deviation of the query's first 100 scores / their mean size, a predictor of how good the list
-                  is (NQC), the same for all documents of the query
-
-and of all runs together `sources`, the number of runs that hold the document, and `overlap`, the mean over pairs of
-runs of the share of the first 100 documents of the shorter list that both hold.
-
 References
 ----------
 G. Cormack, C. Clarke and S. Buettcher, Reciprocal rank fusion, SIGIR 2009.
-J. Lee, Analyses of multiple evidence combination, SIGIR 1997 (min-max; overlap of lists).
-A. Shtok, O. Kurland and D. Carmel, Predicting query performance by query-drift estimation, ICTIR 2009 (NQC).
+J. Lee, Analyses of multiple evidence combination, SIGIR 1997 (min-max).
 
 """
 
@@ -41,7 +24,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -52,97 +34,14 @@ from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.files.inputs import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import Measure, RankedLists, ranks
 from rerank.metrics.registry import parse_measure
-from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
-from rerank.types.ids import Ids, id_array, id_bytes, id_texts, same_ids, sort_keys
-
-
-@dataclass(frozen=True, eq=False)
-class Pool:
-    """The documents of some queries, with their scores and ranks in each run.
-
-    Attributes
-    ----------
-    query : ndarray of shape (n_documents,), int64
-        Number of the query, ascending.
-    doc_ids : ndarray of shape (n_documents,), UTF-8 bytes
-        Document ids.
-    scores : ndarray of shape (n_runs, n_documents), float64
-        Scores, filled in where a run lacks the document.
-    ranks : ndarray of shape (n_runs, n_documents), int64
-        Ranks from 1; 0 where a run lacks the document.
-
-    """
-
-    query: Ints
-    doc_ids: NDArray[np.bytes_]
-    scores: Floats
-    ranks: Ints
-
-
-@dataclass(frozen=True, eq=False)
-class QueryRows:
-    """A run's rows by the number of the united queries: first row and number of rows of each query."""
-
-    starts: Ints
-    counts: Ints
-    doc_ids: NDArray[Any]
-    scores: Floats
-
-    @classmethod
-    def of(cls, run: Run, query_ids: Ids) -> QueryRows:
-        """Return the rows of a run."""
-        numbers = {query_id: number for number, query_id in enumerate(query_ids.tolist())}
-        queries = np.array([numbers[query_id] for query_id in run], dtype=np.int64)
-        starts, counts = np.zeros((2, len(query_ids)), dtype=np.int64)
-        starts[queries], counts[queries] = run.query_ptr[:-1], np.diff(run.query_ptr)
-        return cls(starts, counts, run.stored_ids, run.scores)
-
-
-def pooled(runs: Sequence[QueryRows], first: int, last: int, lowest: bool) -> Pool:
-    """Return the documents of the queries [first, last).
-
-    lowest  whether a document that a run does not hold has the lowest score of its query there, in place of 0
-    """
-    rows = [joined_rows(run.starts[first:last], run.counts[first:last])[0] for run in runs]
-    counts = [run.counts[first:last] for run in runs]
-    query = np.concatenate([np.repeat(np.arange(first, last), count) for count in counts])
-    ids = np.concatenate([id_bytes(run.doc_ids[own]) for run, own in zip(runs, rows, strict=True)])
-    document, example = _numbered(query, ids)
-    scores = np.zeros((len(runs), len(example)))
-    placed = np.zeros((len(runs), len(example)), dtype=np.int64)
-    parts = np.split(document, pointers([len(own) for own in rows])[1:-1])
-    for number, (run, own, documents, count) in enumerate(zip(runs, rows, parts, counts, strict=True)):
-        if lowest and len(own):
-            filled = np.flatnonzero(count)
-            least = np.zeros(len(count))
-            least[filled] = np.minimum.reduceat(run.scores[own], pointers(count)[:-1][filled])
-            scores[number] = least[query[example] - first]
-        scores[number, documents] = run.scores[own]
-        placed[number, documents] = ranks(pointers(count)) + 1
-    return Pool(query[example], ids[example], scores, placed)
-
-
-def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
-    """Return the number of each row's document, by query and id, and a row of each document."""
-    keys = np.array([*sort_keys(ids), query.astype(np.uint64)])
-    order = np.lexsort(keys)
-    ordered = keys[:, order]
-    begins = np.ones(len(order), dtype=np.bool_)
-    begins[1:] = (ordered[:, 1:] != ordered[:, :-1]).any(axis=0)
-    document = np.empty(len(order), dtype=np.int64)
-    document[order] = np.cumsum(begins) - 1
-    return document, order[begins]
-
+from rerank.retrieval.pool import Pool, QueryRows, pooled
+from rerank.types import Floats, Ints, Run, pointers, query_blocks
+from rerank.types.ids import id_array, id_texts, same_ids, sort_keys
 
 BATCH_ROWS = 1 << 16  # rows that are pooled at a time, so that temporary arrays fit in a core's cache
 RRF_K = 60
 MISSING = ("zero", "lowest")
 Method = Callable[[Pool, Floats, float], Floats]  # pool, weight of each run, k of RRF -> new scores
-FIRST = 100  # documents of a list whose scores and overlap describe it
-OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
-OF_ALL = ("sources", "overlap")
-JUDGED = "judged"  # added by rerank/rankers/fusion.py
-DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", JUDGED), 1)}  # in which a document is better
 
 
 def _sum_of_runs(values: Floats) -> Floats:
@@ -218,6 +117,8 @@ _METHODS: dict[str, Method] = {
     "weighted": weighted_sum,
     "best": weighted_sum,
 }
+
+
 # Of the scores, and the first row and number of rows of each query.
 _NORMS: dict[str, Callable[[Floats, Ints, Ints], Floats]] = {
     "none": lambda scores, first, counts: scores,
@@ -423,140 +324,6 @@ def _check(
         )
     if not numbers.any():
         raise InvalidInputError("weights: expected one that is not 0, got none. Give the better run more weight.")
-
-
-def source_names(n_sources: int) -> list[str]:
-    """Return the names of runs in features."""
-    return [f"source{number}" for number in range(1, n_sources + 1)]
-
-
-def data_names(n_sources: int) -> tuple[str, ...]:
-    """Return the names of the features of `source_data`."""
-    return (*(f"{name}.{feature}" for name in source_names(n_sources) for feature in OF_SOURCE), *OF_ALL)
-
-
-def count_sources(feature_names: Sequence[str]) -> int:
-    """Return the number of runs that features are of."""
-    return sum(name.endswith(f".{OF_SOURCE[0]}") for name in feature_names)
-
-
-def source_directions(feature_names: Sequence[str]) -> dict[str, int]:
-    """Return 1 of the features whose larger values say that a document is better, -1 of ranks."""
-    last = {name: name.rpartition(".")[2] for name in feature_names}
-    return {name: DIRECTIONS[feature] for name, feature in last.items() if feature in DIRECTIONS}
-
-
-def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: int | None = None) -> RankingData:
-    """Return the features of all documents that any of several runs holds.
-
-    Parameters
-    ----------
-    runs : sequence of Run, {qid: {docid: score}} or path
-        Two or more, in the order in which a model knows them.
-    qrels : Qrels, mapping or path, optional
-        Judgements, for labels.
-    depth : int, optional
-        Only documents among the first `depth` of a run; features are those of the whole runs.
-
-    Returns
-    -------
-    RankingData
-        A row for each document of each query; queries in the order of the runs.
-
-    Raises
-    ------
-    InvalidInputError
-        For fewer than two runs, runs without rows, and scores that are not finite.
-
-    """
-    records = checked_runs(runs)
-    query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
-    ordered = [run.take(run.trec_order()) for run in records]
-    numbered = [replace(run, scores=np.arange(run.n_rows, dtype=np.float64)) for run in ordered]  # a row's score is it
-    rows = [QueryRows.of(run, query_ids) for run in numbered]
-    pool = pooled(rows, 0, len(query_ids), lowest=False)
-    overlaps = _overlaps(pool, len(query_ids))
-    if depth is not None:
-        among = ((pool.ranks > 0) & (pool.ranks <= depth)).any(axis=0)
-        pool = Pool(pool.query[among], pool.doc_ids[among], pool.scores[:, among], pool.ranks[:, among])
-    query_ptr = pointers(np.bincount(pool.query, minlength=len(query_ids)))
-    X = np.full((len(pool.query), len(OF_SOURCE) * len(records) + len(OF_ALL)), np.nan, dtype=np.float32)
-    for number, (run, own) in enumerate(zip(ordered, rows, strict=True)):
-        columns = X[:, number * len(OF_SOURCE) : (number + 1) * len(OF_SOURCE)]
-        values = _of_source(run)
-        held = np.flatnonzero(pool.ranks[number] > 0)
-        columns[held] = values[pool.scores[number, held].astype(np.int64)]
-        has_query = own.counts > 0
-        spread = np.full(len(query_ids), np.nan)
-        spread[has_query] = values[own.starts[has_query], -1]
-        columns[:, -1] = spread[pool.query]  # of all documents of the query
-    X[:, -2] = (pool.ranks > 0).sum(axis=0)
-    X[:, -1] = overlaps[pool.query]
-    data = RankingData(
-        query_ids=query_ids,
-        query_ptr=query_ptr,
-        doc_ids=id_texts(pool.doc_ids),
-        X=X,
-        feature_names=data_names(len(records)),
-        run_retrievers={
-            name: run.retriever
-            for name, run in zip(source_names(len(records)), records, strict=True)
-            if run.retriever is not None
-        },
-    )
-    return data if qrels is None else _labelled(data, qrels)
-
-
-def _of_source(run: Run) -> Floats:
-    """Return the columns `OF_SOURCE` of each row of a run in trec_eval's order, (n_rows, 7)."""
-    sizes = np.diff(run.query_ptr)
-    filled = np.flatnonzero(sizes)
-    first = run.query_ptr[filled]
-    counts = sizes[filled]
-    standard = z_score(run.scores, first, counts)
-    lowest = np.minimum.reduceat(standard, first)
-    above = standard - np.repeat(np.where(np.maximum.reduceat(standard, first) > lowest, lowest, 0.0), counts)
-    rank = ranks(run.query_ptr) + 1
-    scaled = min_max(run.scores, first, counts)
-    spread = _spreads(run)[query_rows(run.query_ptr)]
-    return np.stack((rank, 1.0 / (RRF_K + rank), run.scores, standard, scaled, above, spread), axis=1)
-
-
-def _spreads(run: Run) -> Floats:
-    """Return the deviation of the first scores of each query over their mean size, (n_queries,)."""
-    query = query_rows(run.query_ptr)
-    among = ranks(run.query_ptr) < FIRST
-    query = query[among]
-    scores = run.scores[among]
-    n_queries = len(run)
-    counts = np.maximum(np.bincount(query, minlength=n_queries), 1)
-    means = np.bincount(query, scores, n_queries) / counts
-    deviations = np.sqrt(np.bincount(query, (scores - means[query]) ** 2, n_queries) / counts)
-    sizes = np.bincount(query, np.abs(scores), n_queries) / counts
-    return np.divide(deviations, sizes, out=np.zeros(n_queries), where=sizes > 0.0)
-
-
-def _overlaps(pool: Pool, n_queries: int) -> Floats:
-    """Return `overlap` of each query, (n_queries,) float64; 0 where fewer than two runs have the query."""
-    among = (pool.ranks > 0) & (pool.ranks <= FIRST)
-    sizes = np.array([np.bincount(pool.query[own], minlength=n_queries) for own in among])
-    total = np.zeros(n_queries)
-    n_pairs = np.zeros(n_queries)
-    for one, other in combinations(range(len(among)), 2):
-        shorter = np.minimum(sizes[one], sizes[other])
-        shared = np.bincount(pool.query[among[one] & among[other]], minlength=n_queries)
-        total += np.divide(shared, shorter, out=np.zeros(n_queries), where=shorter > 0)
-        n_pairs += shorter > 0
-    return np.divide(total, n_pairs, out=np.zeros(n_queries), where=n_pairs > 0)
-
-
-def _labelled(data: RankingData, qrels: QrelsLike) -> RankingData:
-    """Return the judged queries of data, with labels."""
-    judgements = qrels_of(qrels)
-    judged = data.select(np.flatnonzero([query_id in judgements for query_id in data]))
-    labels, _ = judgements.lookup(judged.query_ids, judged.query_ptr, judged.doc_ids)
-    ideal_labels, ideal_ptr = judgements.ideal(judged.query_ids)
-    return replace(judged, labels=labels.astype(np.float64), ideal_labels=ideal_labels, ideal_ptr=ideal_ptr)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from rerank.clicks.evaluation import interleave
+from rerank.clicks.interleaving import interleave
 from rerank.errors import InvalidInputError, ModelMismatchError, log, unknown_name
 from rerank.features.recipe import Recipe
 from rerank.features.text_bm25 import bm25_scores

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from benchmarks.users import Users, simulate_interleaving
-from rerank.clicks.evaluation import AssignmentResult, InterleavingResult, experiment_result, interleave
+from rerank.clicks.interleaving import AssignmentResult, InterleavingResult, experiment_result, interleave
 from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.users import Users, simulate_clicks
-from rerank.clicks.evaluation import ValueRules, off_policy_value
+from rerank.clicks.off_policy import ValueRules, off_policy_value
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.types import Qrels, Run

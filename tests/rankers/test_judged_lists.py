@@ -6,7 +6,7 @@ import numpy as np
 
 import rerank
 from rerank.rankers.fusion import JUDGED, JudgedLists
-from rerank.retrieval.fusion import source_data
+from rerank.retrieval.source_data import source_data
 from tests.oracles import judged_lists as oracle
 from tests.retrieval.test_sources import random_runs
 

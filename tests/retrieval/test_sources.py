@@ -7,7 +7,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.retrieval.fusion import source_data
+from rerank.retrieval.source_data import source_data
 from tests.oracles import sources as oracle
 
 

@@ -15,7 +15,7 @@ import pytest
 
 import rerank
 from benchmarks.users import Users, visit_service
-from rerank.clicks.evaluation import interleave
+from rerank.clicks.interleaving import interleave
 from rerank.errors import InvalidInputError
 from tests.service.server import LIMITS, Running, running
 from tests.tiny import Tiny

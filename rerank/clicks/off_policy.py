@@ -1,0 +1,188 @@
+"""Off-policy value: what a ranker would be worth to the searchers of a log that another ranker made.
+
+Each click counts 1 / max(theta of its position, clip), the inverse of the probability that it was examined. With the
+sum v_qd of these for each pair, the value of a query is the discount that the ranker gives to what was clicked, and
+that of the log is its mean over searches (N_q of query q):
+
+    value = sum_q N_q V_q / sum_q N_q
+    V_q   = sum_d v_qd w(rank of d) / sum_d v_qd,     w(r) = 1 / log2(1 + r) for r <= depth, else 0
+
+V_q is self-normalised: it is between 0 and 1 whatever the clicks are. Queries without a click are left out.
+
+References
+----------
+T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017, section 4.
+A. Swaminathan and T. Joachims, The Self-Normalized Estimator for Counterfactual Learning, NIPS 2015.
+Effective sample size: A. Owen, Monte Carlo theory, methods and examples, chapter 9.3, (sum w)^2 / sum w^2.
+
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rerank.clicks.estimates import Cells, checked_theta, examination
+from rerank.clicks.interleaving import ENDS, NUMBERS_AT_ONCE
+from rerank.clicks.record import Clicks
+from rerank.errors import InvalidInputError, log
+from rerank.files.inputs import RunLike, run_of
+from rerank.types import Floats, Run, query_rows
+
+QUERY_SAMPLES = 1000
+
+
+@dataclass(frozen=True)
+class ValueRules:
+    """How values are estimated, and when they are refused.
+
+    Parameters
+    ----------
+    depth : int
+        Documents of the ranker that count.
+    clip : float
+        Least examination by which a click is divided: larger ones give less variance and more bias.
+    most_unseen : float
+        Largest share of the ranker's first documents that the log never showed.
+    least_effective : float
+        Least effective number of clicks.
+    samples, seed : int
+        Bootstrap samples of queries, and the seed of their draw.
+
+    """
+
+    depth: int = 10
+    clip: float = 0.05
+    most_unseen: float = 0.5
+    least_effective: float = 100.0
+    samples: int = QUERY_SAMPLES
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.depth < 1 or not 0.0 < self.clip <= 1.0 or self.samples < 1:
+            raise InvalidInputError(
+                f"value: expected depth and samples from 1 and clip above 0 up to 1, got {self.depth}, {self.samples} "
+                f"and {self.clip}. Give others."
+            )
+
+
+@dataclass(frozen=True)
+class OffPolicyValue:
+    """The value of a run on a log.
+
+    Parameters
+    ----------
+    name : str
+        Name of the run.
+    value, low, high : float
+        The estimate and its 95 % bootstrap interval by query; NaN where it is refused.
+    effective_clicks : float
+        Effective number of clicks, (sum of weights)^2 / sum of squared weights.
+    unseen : float
+        Share of the run's first documents that the log never showed for the query; they count as not clicked.
+    n_queries, n_clicks : int
+        Queries of both the run and the log that have a click, and their clicks.
+    refusal : str
+        Why there is no value; empty where there is one.
+
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    effective_clicks: float
+    unseen: float
+    n_queries: int
+    n_clicks: int
+    refusal: str = ""
+
+
+def off_policy_value(
+    clicks: Clicks, run: RunLike, rules: ValueRules | None = None, *, theta: ArrayLike | None = None
+) -> OffPolicyValue:
+    """Estimate from clicks what a run would be worth to the searchers.
+
+    Parameters
+    ----------
+    clicks : Clicks
+        The log, with the query ids of the run.
+    run : Run, mapping, DataFrame or path
+        The ranking to evaluate.
+    rules : ValueRules, optional
+        How, and when the estimate is refused.
+    theta : array of shape (n_positions,), optional
+        Examination by position; estimated from the log if None.
+
+    Returns
+    -------
+    OffPolicyValue
+        The estimate, or the reason why there is none.
+
+    """
+    run = run_of(run)
+    rules = rules or ValueRules()
+    cells = Cells.of(clicks)
+    if theta is None:
+        seen = examination(cells)
+        for note in seen.notes:
+            log.warning("clicks: %s", note)
+        theta = seen.theta
+    of_place = checked_theta(theta, clicks)
+    weights = 1.0 / np.maximum(of_place[cells.place], rules.clip)
+    in_run = np.array([query in run for query in clicks.query_ids.tolist()], dtype=np.bool_)
+    known = in_run[cells.query][cells.pair]
+    counts = cells.clicks * known
+    total = counts @ weights
+    squares = counts @ weights**2
+    effective = float(total**2 / squares) if squares > 0 else 0.0
+    head = run.head(rules.depth)
+    head = head.select(head.query_numbers(clicks.query_ids.tolist()))
+    unseen = 1.0 - len(cells.matches(clicks, head)[0]) / max(head.n_rows, 1)
+    ratios, searches = _by_query(clicks, cells, cells.by_pair(counts * weights), run, rules.depth)
+    refusal = _refusal(rules, effective, unseen, len(ratios))
+    value = low = high = float("nan")
+    if not refusal:
+        value = float(np.average(ratios, weights=searches))
+        low, high = _interval(ratios, searches, rules.samples, rules.seed)
+    return OffPolicyValue(run.name, value, low, high, effective, unseen, len(ratios), int(counts.sum()), refusal)
+
+
+def _refusal(rules: ValueRules, effective: float, unseen: float, n_queries: int) -> str:
+    """Return why a value would mean nothing, empty where it does."""
+    if not n_queries:
+        return "expected queries of the run with clicks in the log, got none"
+    if unseen > rules.most_unseen:
+        return f"expected at most {rules.most_unseen:.0%} of the first documents never shown, got {unseen:.0%}"
+    if effective < rules.least_effective:
+        return f"expected at least {rules.least_effective:g} effective clicks, got {effective:.0f}"
+    return ""
+
+
+def _by_query(clicks: Clicks, cells: Cells, sums: Floats, run: Run, depth: int) -> tuple[Floats, Floats]:
+    """Return the value of each query that has a click, and its number of searches; `sums` are those of the pairs."""
+    pairs, rows = cells.matches(clicks, run)
+    rank = rows - run.query_ptr[query_rows(run.query_ptr)[rows]] + 1
+    discounts = np.zeros(cells.n_pairs)
+    discounts[pairs] = np.where(rank <= depth, 1.0 / np.log2(1.0 + rank), 0.0)
+    n_queries = len(clicks.query_ids)
+    whole = np.bincount(cells.query, sums, n_queries)
+    found = np.flatnonzero(whole > 0)
+    parts = np.asarray(np.bincount(cells.query, sums * discounts, n_queries), dtype=np.float64)
+    searches = np.bincount(clicks.query[clicks.list_ptr[:-1]], minlength=n_queries)
+    return parts[found] / whole[found], searches[found].astype(np.float64)
+
+
+def _interval(values: Floats, weights: Floats, samples: int, seed: int) -> tuple[float, float]:
+    """Return the ends of the 95 % percentile interval of the weighted mean; units (n_units,) are drawn at random."""
+    random = np.random.default_rng(seed)
+    n = len(values)
+    size = max(1, NUMBERS_AT_ONCE // n)
+    means = []
+    for first in range(0, samples, size):
+        drawn = random.integers(0, n, (min(size, samples - first), n))
+        means.append((weights[drawn] * values[drawn]).sum(axis=1) / weights[drawn].sum(axis=1))
+    low, high = np.quantile(np.concatenate(means), ENDS)
+    return float(low), float(high)
