@@ -57,7 +57,7 @@ from rerank.rankers.registry import ranker_class
 from rerank.retrieval.base import Candidates, Part, UnionRun
 from rerank.retrieval.fusion import fuse
 from rerank.runtime.output import whole_file
-from rerank.runtime.progress import InOrder
+from rerank.runtime.progress import InProcess
 from rerank.training.folds import (
     FoldData,
     FoldHistories,
@@ -504,7 +504,7 @@ def _of_data(
         own[UNSUPERVISED] = data.run(base.scores(data), UNSUPERVISED)
     if isinstance(study.base, Run):
         own |= _judged_runs({BASE: study.base}, judgements)
-    return Prepared(study, judgements, folds, InOrder(), FoldData(data), _with_others(own, runs))
+    return Prepared(study, judgements, folds, InProcess(), FoldData(data), _with_others(own, runs))
 
 
 def _checked(study: Study, runs: Mapping[str, Run]) -> Study:

@@ -37,7 +37,7 @@ from rerank.lucene.folder import index_folders, open_commit
 from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.texts import TextAnalyser
 from rerank.retrieval.base import Candidates, SearchInputs, search_union, source
-from rerank.runtime.progress import InOrder
+from rerank.runtime.progress import InProcess
 from rerank.types import Ints, RankingData, Run, Topics
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import QUERY
@@ -56,7 +56,7 @@ FEWEST_WORDS = 20  # of queries whose language is judged
 Resource = TypeVar("Resource")
 
 
-class BoundIndex(InOrder):
+class BoundIndex(InProcess):
     """An opened index with its resources; see `rerank.index.index.Index`."""
 
     def __init__(

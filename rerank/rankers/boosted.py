@@ -52,7 +52,7 @@ from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
 from rerank.rankers.validation import Validation
-from rerank.retrieval.mixture import TOLERANCE, Lines, best_share
+from rerank.retrieval.best_alpha import TOLERANCE, Lines, best_share
 from rerank.runtime.codec import Choice, Flag, Number, Whole, at
 from rerank.runtime.progress import track
 from rerank.trees.binned_data import BinnedData, bin_with

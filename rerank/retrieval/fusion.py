@@ -392,7 +392,7 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
     C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.1.
 
     """
-    from rerank.retrieval import mixture  # with kernels, which other methods do not need
+    from rerank.retrieval import best_alpha  # with kernels, which other methods do not need
 
     measure = parse_measure(metric)
     first, second = (run_of(run) for run in (run_a, run_b))
@@ -412,8 +412,8 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
             f"qrels: expected judgements of a query of the runs, got none. {same_ids(query_ids.tolist(), judgements)}"
         )
     labels = judgements.lookup(query_ids, query_ptr, doc_ids)[0].astype(np.float64)
-    lines = mixture.Lines(query_ptr, a, b, labels, judged.astype(np.float64), *judgements.ideal(query_ids))
-    best = mixture.best_alpha(lines, measure)
+    lines = best_alpha.Lines(query_ptr, a, b, labels, judged.astype(np.float64), *judgements.ideal(query_ids))
+    best = best_alpha.best_alpha(lines, measure)
     order = mixture.order_at(lines, best.alpha)
     lists = RankedLists(lines.labels[order], query_ptr, lines.ideal_labels, lines.ideal_ptr)
     value = float(np.average(measure.scores(lists), weights=lines.weights))

@@ -69,7 +69,7 @@ def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], None]
             log_line("finished")
 
 
-class InOrder:
+class InProcess:
     """Work that is done in this process, one item after the other."""
 
     def map_items(

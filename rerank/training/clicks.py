@@ -34,7 +34,7 @@ from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, log
 from rerank.features.extract import scores_in
 from rerank.rankers.boosted import MART
-from rerank.runtime.progress import InOrder
+from rerank.runtime.progress import InProcess
 from rerank.training.folds import (
     FOLDS,
     LEAST_QUERIES,
@@ -99,7 +99,7 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     folds = assign_folds(shown, FOLDS, 0, groups=groups_by_id(shown))
     trees = partial(fit_best, MART(**LABEL_TREES, n_jobs=_threads(shown)), None)
     _, _, run = cross_validated(
-        InOrder(), FoldTraining(FoldData(rows, is_shown), folds, trees, learns_from_all=True), "labels"
+        InProcess(), FoldTraining(FoldData(rows, is_shown), folds, trees, learns_from_all=True), "labels"
     )
     labels = np.maximum(scores_in(run, rows)[:, 0], 0.0)
     labels[seen] = (clicks + prior * labels[seen]) / (exposures + prior)

@@ -211,7 +211,7 @@ class FoldHistories(FoldData):
 
 
 class Workers(Protocol):
-    """What calls a function for each of some items, in this process or on a cluster: an index, `InOrder`."""
+    """What calls a function for each of some items, in this process or on a cluster: an index, `InProcess`."""
 
     def map_items(
         self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str

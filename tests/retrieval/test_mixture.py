@@ -13,8 +13,8 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import Measure, RankedLists
 from rerank.metrics.registry import parse_measure
+from rerank.retrieval.best_alpha import Lines, best_alpha, best_share, order_at
 from rerank.retrieval.fusion import combine
-from rerank.retrieval.mixture import Lines, best_alpha, best_share, order_at
 from rerank.types import ideal_of_rows, pointers
 from tests.oracles.combinations import share_values, value_at_share
 
