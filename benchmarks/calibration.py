@@ -104,7 +104,9 @@ def _of_texts(
     for query_id in run:
         names = list(run[query_id])
         given = [corpus[name] for name in names]
-        ranked = rerank.rerank_texts(index, model, topics[query_id], given, cutoff=rerank.Cutoff()) if names else []
+        ranked = (
+            rerank.rerank_texts(model, topics[query_id], given, cutoff=rerank.Cutoff(), index=index) if names else []
+        )
         for number, probability in ranked:
             yield probability, qrels[query_id].get(names[int(number)], 0) > 0
 

@@ -175,6 +175,9 @@ def _data(model: Ranker, data: RankingData | None) -> list[Row]:
         rows.append(("judged queries", f"{len(model.judged_.query_ids):,}; the model file holds their labels"))
     if model.history_ is not None:
         rows.append(("history", f"{len(model.history_.query_ids):,} judged queries; the model file holds their labels"))
+    if model.statistics_ is not None:
+        n_terms = model.statistics_.fingerprint["terms"]
+        rows.append(("statistics", f"of {n_terms:,} terms, which the model file holds: texts need no index"))
     if data is not None:
         rows.append(("given data", f"{counted(len(data), 'query', 'queries')}, {counted(data.n_rows, 'document')}"))
     if data is not None and data.labels is not None:

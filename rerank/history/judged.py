@@ -138,8 +138,7 @@ class HistoryQuery:
 class IndexHistory:
     """A history on an index.
 
-    of_texts  None where candidates are documents of the index; of texts, whether their ids may be those of its
-              documents: only then do they have features of a history
+    of_texts  whether candidates are texts, whose ids may be those of documents of the index
     """
 
     checksum: str
@@ -147,7 +146,7 @@ class IndexHistory:
     judged: Judged
     forward: ForwardIndex
     neighbours: Neighbours
-    of_texts: bool | None = None
+    of_texts: bool = False
     _prepared: dict[Any, Any] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
@@ -194,8 +193,8 @@ class IndexHistory:
         folds = [fold_of.get(str(candidates.query_ids[query]), -1), fold_of.get(terms, -1)]
         rows = slice(*candidates.query_ptr[query : query + 2].tolist())
         docs = candidates.docs[rows]
-        if self.of_texts is not None:
-            docs = np.where(self.of_texts, self.forward.doc_numbers(np.asarray(candidates.doc_ids[rows])), -1)
+        if self.of_texts:
+            docs = self.forward.doc_numbers(np.asarray(candidates.doc_ids[rows]))
         of_rows = digests_of(self.forward, docs)
         digests, judged = self._judged_copies
         if len(digests):
@@ -208,6 +207,13 @@ class IndexHistory:
             docs=docs,
             hidden=np.flatnonzero(np.isin(self.judged.folds, folds)),
         )
+
+
+@dataclass(frozen=True)
+class UnnamedHistory:
+    """A history beside texts that are no documents of its index: all of its features are missing."""
+
+    checksum: str
 
 
 def digests_of(forward: ForwardIndex, docs: Ints) -> NDArray[np.uint64]:

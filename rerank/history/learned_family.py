@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rerank.features.families.relative import relate
 from rerank.features.match import CandidateBatch
 from rerank.features.recipe import Feature, Missing, Recipe, RunFamily
-from rerank.history.judged import HistoryQuery, IndexHistory
+from rerank.history.judged import HistoryQuery, IndexHistory, UnnamedHistory
 from rerank.runtime.kernels import kernel
 from rerank.types.query_rows import Floats
 
@@ -85,6 +85,9 @@ class LearnedFamily(RunFamily):
 
     def fill(self, candidates: CandidateBatch, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3 * n_scores)."""
+        if isinstance(candidates.history, UnnamedHistory):
+            out[:] = np.nan
+            return
         vectors = candidates.vectors
         values = np.full((candidates.n_rows, len(self.scores)), np.nan, dtype=np.float32)
         space = None if vectors is None else vectors.vectors

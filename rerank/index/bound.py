@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection as Names, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, ModelMismatchError, log, shown, unknown_name
+from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.features.recipe import Recipe
 from rerank.files.beir import OWN_DOCUMENTS
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
 from rerank.files.irds import data_set_name
-from rerank.index.checks import check_topics, fingerprint_differences, log_judged
+from rerank.index.checks import check_topics, log_judged
+from rerank.index.collection import Collection
 from rerank.index.opened import OpenedIndex
 from rerank.index.resources import (
     HISTORY,
@@ -37,26 +38,25 @@ from rerank.lucene.folder import index_folders, open_commit
 from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.texts import TextAnalyser
 from rerank.retrieval.base import Candidates, SearchInputs, search_union, source
-from rerank.runtime.progress import InProcess
 from rerank.types import Ints, RankingData, Run, Topics
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import QUERY
 from rerank.types.retriever import BM25, CONTENTS, K1, B, Passages
+from rerank.types.statistics import Statistics
 from rerank.types.vocabulary import find_terms
 from rerank.vectors.encoder import Encoded, Encoder, Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
 
 if TYPE_CHECKING:
     from rerank.history.history import History
-    from rerank.history.judged import IndexHistory
-    from rerank.rankers.ranker import Ranker
+    from rerank.history.judged import IndexHistory, UnnamedHistory
 
 MOST_POSTINGS_OF_HISTORY = 1 << 23  # up to which the nearest documents of each document are found unasked
+_FILES = {"vectors": VECTORS, "history": HISTORY}
 FEWEST_WORDS = 20  # of queries whose language is judged
-Resource = TypeVar("Resource")
 
 
-class BoundIndex(InProcess):
+class BoundIndex(Collection):
     """An opened index with its resources; see `rerank.index.index.Index`."""
 
     def __init__(
@@ -78,9 +78,8 @@ class BoundIndex(InProcess):
                 f"index: expected an index or its folder, got {shown(repr(path))}. Arguments are in the order index, "
                 "model, topics, run."
             )
-        self.path = Path(path)
-        self.threads = threads
-        self.check_models = check_models
+        bound = Resources(vectors, history, encoder, named_runs(runs), bound_scorer(scorer), remove_query)
+        super().__init__(Path(path), bound, threads, check_models)
         commit = open_commit(self.path)
         if language is None:
             what = "the code of a language, got another text. Run `rerank index INDEX --language`."
@@ -89,51 +88,6 @@ class BoundIndex(InProcess):
             )
         self.language = language
         self._opened = OpenedIndex(self.path, self.language, commit)
-        self._bound = Resources(vectors, history, encoder, named_runs(runs), bound_scorer(scorer), remove_query)
-        self._read: dict[str, list[Any]] = {name: [] for name in ("vectors", "history", ENCODER, SCORER)}
-        self.warned_of: set[str] = set()  # what is logged once
-
-    def using(
-        self,
-        *,
-        vectors: Vectors | str | Path | bool | None = None,
-        history: History | str | Path | bool | None = None,
-        encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
-        scorer: Scorer | str | Callable[[str, list[str]], Any] | bool | None = None,
-        runs: Mapping[str, RunLike] | None = None,
-        threads: int | None = None,
-        check_models: bool | None = None,
-        remove_query: bool | None = None,
-    ) -> Self:
-        """Return the same opened index with other resources; None keeps what is bound.
-
-        Parameters
-        ----------
-        vectors, history, encoder, scorer, runs, threads, check_models, remove_query : as for the class
-            What is bound.
-
-        Returns
-        -------
-        Index
-            The index, which shares the Lucene reader and the forward arrays: closing one closes both.
-
-        """
-        other = object.__new__(type(self))  # copy() would open the index again, as unpickling does
-        other.__dict__.update(self.__dict__)
-        resources = {
-            "vectors": vectors,
-            "history": history,
-            "encoder": encoder,
-            "scorer": bound_scorer(scorer),
-            "runs": None if runs is None else named_runs(runs),
-            "remove_query": remove_query,
-        }
-        changes: dict[str, Any] = {name: resource for name, resource in resources.items() if resource is not None}
-        other._read = {name: [] if name in changes else kept for name, kept in self._read.items()}
-        other._bound = replace(self._bound, **changes)
-        other.threads = self.threads if threads is None else threads
-        other.check_models = self.check_models if check_models is None else check_models
-        return other
 
     @property
     def forward(self) -> ForwardIndex:
@@ -144,15 +98,6 @@ class BoundIndex(InProcess):
     def searcher(self) -> Searcher:
         """The Lucene searcher; starts Java."""
         return self._opened.searcher
-
-    @property
-    def main_field(self) -> str:
-        """The text field that holds over half of the words of `contents`; `contents` where none does; starts Java."""
-        joined = self.searcher.joined_fields
-        stored = self.forward.fingerprint["fields"]
-        names = [name for name in (self.forward.fields if joined is None else joined) if name != CONTENTS]
-        longest = max(names, key=lambda name: stored[name]["tokens"], default=CONTENTS)
-        return longest if 2 * stored[longest]["tokens"] > stored[CONTENTS]["tokens"] else CONTENTS
 
     @property
     def text_analyser(self) -> TextAnalyser:
@@ -171,59 +116,28 @@ class BoundIndex(InProcess):
         sizes = kept_text(self.resources / PASSAGES, what, re.compile("[0-9]+/[0-9]+").fullmatch)
         return None if sizes is None else Passages.parse(sizes)
 
-    def _resource(self, name: str, stored: Callable[[], Any], read: Callable[[Any], Resource]) -> Resource | None:
-        """Return a resource, which is read once for this index and all that `using` makes with the same one bound.
-
-        stored  what is bound where nothing is
-        read    the resource of what is bound
-        """
-        kept: list[Resource | None] = self._read[name]
-        if not kept:
-            bound = getattr(self._bound, name)
-            bound = stored() if bound is None else bound
-            kept.append(None if bound is None or isinstance(bound, bool) else read(bound))
-        return kept[0]
-
-    def _file(self, name: str) -> Path | None:
-        """Return a file of the index's resources; None if there is none."""
-        file = self.resources / name
-        return file if file.is_file() else None
-
     @property
-    def vectors(self) -> Vectors | None:
-        """The vectors of the index; None if it has none."""
-        return self._resource(
-            "vectors",
-            lambda: self._file(VECTORS),
-            lambda bound: Vectors.read(bound, self) if isinstance(bound, str | Path) else bound,
-        )
+    def analyser(self) -> Searcher:
+        """The analyser of the index; starts Java."""
+        return self.searcher
 
-    @property
-    def history(self) -> History | None:
-        """What is learned from judgements; None if nothing is."""
-        from rerank.history.history import read_history
-
-        return self._resource(
-            "history",
-            lambda: self._file(HISTORY),
-            lambda bound: read_history(bound) if isinstance(bound, str | Path) else bound,
-        )
-
-    def with_history_of(self, model: Ranker | None) -> Self:
-        """Return the index with the history that a model holds; the index itself for a model without one.
-
-        Parameters
-        ----------
-        model : Ranker or None
-            A fitted model.
+    def statistics(self) -> Statistics | None:
+        """Return what a model needs of the index for texts, which `rerank.train` stores with it; starts Java.
 
         Returns
         -------
-        Index
-            The index.
+        Statistics or None
+            The statistics; None for an index of more than 2^20 terms.
 
         """
-        return self if model is None or model.history_ is None else self.using(history=model.history_)
+        return Statistics.of(self.forward, self.searcher.joined_fields)
+
+    def _kept(self, name: str) -> Path | str | None:
+        """Return a file of the index's resources, or the name of the encoder or scorer; None if there is none."""
+        if name in (ENCODER, SCORER):
+            return stored_name(name, self._opened.commit)
+        file = self.resources / _FILES[name]
+        return file if file.is_file() else None
 
     @property
     def learns_history(self) -> bool:
@@ -242,20 +156,22 @@ class BoundIndex(InProcess):
         """
         return None if self.history is None else self.history.on(self.forward, self._opened.neighbours)
 
-    @property
-    def encoder(self) -> Encoder | None:
-        """The encoder of texts; None if there is none."""
-        return self._resource("encoder", lambda: stored_name(ENCODER, self._opened.commit), Encoder.of)
+    def text_history(self, have_ids: bool) -> IndexHistory | UnnamedHistory | None:
+        """Return the history for features of texts.
 
-    @property
-    def scorer(self) -> Scorer | None:
-        """The slow scorer of a query and texts; None if there is none."""
-        return self._resource("scorer", lambda: stored_name(SCORER, self._opened.commit), Scorer.of)
+        Parameters
+        ----------
+        have_ids : bool
+            Whether texts were given with ids, which may be those of documents of the index.
 
-    @property
-    def runs(self) -> Mapping[str, Run]:
-        """Runs of other systems, by name."""
-        return self._bound.runs
+        Returns
+        -------
+        IndexHistory, UnnamedHistory or None
+            The history, whose features are missing without ids; None if nothing is learned.
+
+        """
+        history = self.index_history() if have_ids else None
+        return super().text_history(have_ids) if history is None else replace(history, of_texts=True)
 
     @property
     def remove_query(self) -> bool:
@@ -450,7 +366,7 @@ class BoundIndex(InProcess):
         return extract(**inputs)
 
     def some_features(
-        self, needed: Collection[str] | None, run: Run, topics: Topics, *, recipe: Recipe | None = None
+        self, needed: Names[str] | None, run: Run, topics: Topics, *, recipe: Recipe | None = None
     ) -> RankingData:
         """Return what `features` does, in which features that are not `needed` may be NaN, e.g. to score with a model.
 
@@ -628,30 +544,6 @@ class BoundIndex(InProcess):
                 "documents (-storeRaw)."
             )
         return [text or "" for text in stored]
-
-    def check_model(self, model: Ranker) -> None:
-        """Raise ModelMismatchError for a model whose features were computed on another index, unless it is allowed.
-
-        Parameters
-        ----------
-        model : Ranker
-            A fitted model.
-
-        Raises
-        ------
-        ModelMismatchError
-            If its features were computed on another index.
-
-        """
-        trained_on = model.fingerprint_
-        fingerprint = dict(self.forward.fingerprint)
-        if not self.check_models or trained_on is None or dict(trained_on) == fingerprint:
-            return
-        name, trained, value = next(fingerprint_differences("", dict(trained_on), fingerprint))
-        raise ModelMismatchError(
-            f"{self.path}: expected the index that the model was trained on ({name}: {trained}), got another "
-            f"({name}: {value}). Train on this index, or allow it (Index.open(..., check_models=False), --other-index)."
-        )
 
     def close(self) -> None:
         """Close the Lucene reader."""

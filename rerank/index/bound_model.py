@@ -19,6 +19,7 @@ from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions
 from rerank.files.inputs import RunLike
 from rerank.index.bound import BoundIndex, runs_of_features
+from rerank.index.collection import Collection
 from rerank.index.resources import needed_resources
 from rerank.index.texts import (
     QueryTexts,
@@ -89,8 +90,8 @@ class BoundModel:
 
     Parameters
     ----------
-    index : Index
-        The index, with the history that the model holds.
+    index : Index or Collection
+        The index, with the history that the model holds; for texts, a collection may take its place.
     model : Ranker
         The model.
     recipe : Recipe
@@ -100,13 +101,13 @@ class BoundModel:
 
     """
 
-    index: BoundIndex
+    index: Collection
     model: Ranker
     recipe: Recipe
     candidates: Candidates
 
     @classmethod
-    def of(cls, index: BoundIndex, model: Ranker | str | Path, *, union: bool = True) -> Self:
+    def of(cls, index: Collection, model: Ranker | str | Path, *, union: bool = True) -> Self:
         """Return a fitted ranker, that of a file, or "unsupervised", on an index.
 
         union  as for `unsupervised_model`
@@ -120,6 +121,16 @@ class BoundModel:
         candidates = Candidates.of_retriever(trained_retriever(model))
         return cls(index, model, recipe, candidates or Candidates())
 
+    @property
+    def documents(self) -> BoundIndex:
+        """The index, whose documents are ranked; InvalidInputError where there is none."""
+        if not isinstance(self.index, BoundIndex):
+            raise InvalidInputError(
+                "index: expected an index, whose documents are ranked, got the statistics of a model, which rank texts "
+                "alone. Pass the index."
+            )
+        return self.index
+
     def depth(self, k: int | None) -> int:
         """Return the number of documents per query that are reranked; None is that of the model's training."""
         k = (self.candidates.k or DEPTH) if k is None else k
@@ -130,7 +141,7 @@ class BoundModel:
     def find(self, topics: Topics, run: RunLike | None, k: int, base: Run | None = None) -> Run:
         """Return a given run, or retrieve candidates from the sources of the model's training, k of a single source."""
         if run is not None:
-            found = self.index.candidates_of(run)
+            found = self.documents.candidates_of(run)
         else:
             sources = self.candidates.at_depth(k)
             missing = [part.name for part in sources.sources if part.file and part.name not in self.index.runs]
@@ -140,8 +151,8 @@ class BoundModel:
                     f"the index (index.using(runs=...), --run {missing[0]}=FILE), or give other candidates (--run "
                     "FILE)."
                 )
-            found = self.index.search(topics, candidates=sources)
-        self.check_candidates(found.retriever, runs_of_features(found, self.index), base)
+            found = self.documents.search(topics, candidates=sources)
+        self.check_candidates(found.retriever, runs_of_features(found, self.documents), base)
         return found
 
     def check_candidates(
@@ -170,7 +181,7 @@ class BoundModel:
         else:
             top = candidates if k is None else candidates.head(k)
         needed = None if whole else self.model.features_read()
-        return self.index.some_features(needed, top, topics, recipe=self.recipe)
+        return self.documents.some_features(needed, top, topics, recipe=self.recipe)
 
     def text_options(self, plain_field: str | None = None) -> TextOptions:
         """Return how texts become the model's features.
@@ -209,9 +220,7 @@ class BoundModel:
         if scorer is not None and scorer.name == stage.scorer:
             return stage, scorer
         text = f"scorer: the model was trained with {stage.scorer}, and ranks without it (rerank index INDEX --scorer)."
-        if text not in self.index.warned_of:
-            self.index.warned_of.add(text)
-            log.warning("%s", text)
+        self.index.warn_once(text)
         return None
 
     def reordered(
@@ -227,7 +236,7 @@ class BoundModel:
         stage, scorer = last
         data = scored.data
         queries = [topics[query_id] for query_id in data]
-        texts = texts or partial(texts_of_documents, self.index, data)
+        texts = texts or partial(texts_of_documents, self.documents, data)
         slow = slow_scores(scorer, queries, data.query_ptr, scored.order, stage.depth, texts)
         scores = stage.rescored(data.query_ptr, scored.order, scored.scores, slow)
         order = trec_order(data.query_ptr, scores, data.stored_ids)
@@ -303,7 +312,7 @@ def model_recipe(model: Ranker) -> Recipe:
     return recipe
 
 
-def _check_resources(index: BoundIndex, recipe: Recipe) -> None:
+def _check_resources(index: Collection, recipe: Recipe) -> None:
     """Refuse an index that lacks the history, vectors or encoder of a model's training."""
     needs = needed_resources(recipe)
     history = index.history if "history" in needs else None

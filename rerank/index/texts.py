@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection as Names, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from rerank.features.text_bm25 import bm25_scores
 from rerank.files.rows import joined_parts
 from rerank.index.bound import BoundIndex
 from rerank.index.checks import check_topics
+from rerank.index.collection import Collection
 from rerank.index.resources import needed_resources
 from rerank.lucene.documents import stored_fields as stored_fields, stored_text
 from rerank.lucene.texts import (
@@ -33,10 +34,6 @@ from rerank.types.tables import frame_rows, is_frame, is_missing
 from rerank.vectors.encoder import Encoded
 
 MOST_TEXTS = 1 << 20  # of one call
-UNNAMED_TEXTS = (
-    "texts: without ids of documents of the index, the model's features of similar judged queries are missing. Pass a "
-    "mapping by id where there are such documents."
-)
 _BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
 
 
@@ -47,7 +44,7 @@ class TextOptions:
     plain_field: str | None = None
     recipe: Recipe | None = None
     retriever: Retriever = field(default_factory=lambda: Retriever.bm25(K1, B))
-    needed: Collection[str] | None = None
+    needed: Names[str] | None = None
 
     @property
     def runs(self) -> tuple[str, ...]:
@@ -193,16 +190,21 @@ def _run(documents: Mapping[str, Mapping[str, Any]], scores: Floats, name: str) 
     return Run(id_array(list(documents)), pointers([len(named) for named in documents.values()]), doc_ids, scores, name)
 
 
-def text_features(index: BoundIndex, query_texts: QueryTexts, options: TextOptions) -> RankingData:
+def text_features(index: Collection, query_texts: QueryTexts, options: TextOptions) -> RankingData:
     """Return the features of texts, batch by batch of queries; see `Index.text_features`."""
-    searcher = index.searcher
     forward = index.forward
     if query_texts.run is None and options.retriever.field not in forward.fields:
         raise unknown_name("field", options.retriever.field, forward.fields)
-    reader = DocumentReader(forward, searcher.joined_fields, options.plain_field or index.main_field, options.runs)
-    terms = dict(zip(query_texts.topics, searcher.analyze(list(query_texts.topics.values())), strict=True))
+    reader = _reader(index, options)
+    terms = dict(zip(query_texts.topics, index.analyser.analyze(list(query_texts.topics.values())), strict=True))
     parts = [_batch_features(index, terms, batch, query_texts, options) for batch in _batches(query_texts, reader)]
     return parts[0] if len(parts) == 1 else joined_parts(parts)
+
+
+def _reader(index: Collection, options: TextOptions) -> DocumentReader:
+    """Return what reads the texts of a call."""
+    field = options.plain_field or index.main_field
+    return DocumentReader(index.forward, index.analyser.joined_fields, field, options.runs)
 
 
 def _batches(query_texts: QueryTexts, reader: DocumentReader) -> Iterator[dict[str, dict[str, ReadDocument]]]:
@@ -223,7 +225,7 @@ def _batches(query_texts: QueryTexts, reader: DocumentReader) -> Iterator[dict[s
 
 
 def _batch_features(
-    index: BoundIndex,
+    index: Collection,
     terms: Mapping[str, Sequence[str]],
     batch: Mapping[str, Mapping[str, ReadDocument]],
     query_texts: QueryTexts,
@@ -269,7 +271,7 @@ def _batch_features(
 
 
 def _records(
-    index: BoundIndex,
+    index: Collection,
     batch: Mapping[str, Mapping[str, ReadDocument]],
     query_texts: QueryTexts,
     options: TextOptions,
@@ -277,15 +279,11 @@ def _records(
     """Return what features need beside the texts of some queries."""
     documents = [document for named in batch.values() for document in named.values()]
     needs = needed_resources(options.recipe)
-    history = index.index_history() if "history" in needs else None
-    if history is not None and not query_texts.have_ids and UNNAMED_TEXTS not in index.warned_of:
-        index.warned_of.add(UNNAMED_TEXTS)
-        log.warning("%s", UNNAMED_TEXTS)
     return Records(
         runs={**index.runs, **_runs_of_texts(batch, options.runs)},
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
         vectors=index.vectors if "vectors" in needs else None,
-        history=None if history is None else replace(history, of_texts=query_texts.have_ids),
+        history=index.text_history(query_texts.have_ids) if "history" in needs else None,
         encoded=_encoded(index, documents, {name: query_texts.topics[name] for name in batch})
         if "encoder" in needs
         else None,
@@ -293,7 +291,7 @@ def _records(
     )
 
 
-def _runs_of_texts(batch: Mapping[str, Mapping[str, ReadDocument]], names: Collection[str]) -> dict[str, Run]:
+def _runs_of_texts(batch: Mapping[str, Mapping[str, ReadDocument]], names: Names[str]) -> dict[str, Run]:
     """Return the runs whose scores the documents have as numbers, by name."""
     scores: dict[str, dict[str, dict[str, float]]] = {}
     for query_id, documents in batch.items():
@@ -303,7 +301,7 @@ def _runs_of_texts(batch: Mapping[str, Mapping[str, ReadDocument]], names: Colle
     return {name: replace(Run.of(scores[name]), name=name) for name in names if name in scores}
 
 
-def _warn_of_empty_fields(index: BoundIndex, documents: Sequence[ReadDocument], needed: Collection[str]) -> None:
+def _warn_of_empty_fields(index: Collection, documents: Sequence[ReadDocument], needed: Names[str]) -> None:
     """Log a warning, once for an index, of fields that a model reads and no document fills."""
     read = {name.rpartition(".")[2] for name in needed} & (index.forward.fields.keys() - {CONTENTS})
     empty = sorted(read.difference(*(document.document.texts for document in documents)) - index.warned_of)
@@ -315,7 +313,7 @@ def _warn_of_empty_fields(index: BoundIndex, documents: Sequence[ReadDocument], 
         )
 
 
-def _encoded(index: BoundIndex, documents: Sequence[ReadDocument], queries: Mapping[str, str]) -> Encoded | None:
+def _encoded(index: Collection, documents: Sequence[ReadDocument], queries: Mapping[str, str]) -> Encoded | None:
     """Return the vectors of an encoder for queries and texts, each as the index would store it; None without one."""
     encoder = index.encoder
     if encoder is None:
@@ -325,20 +323,18 @@ def _encoded(index: BoundIndex, documents: Sequence[ReadDocument], queries: Mapp
     return Encoded(encoder.name, vectors, dict(zip(queries, of_queries, strict=True)))
 
 
-def _stored_texts(index: BoundIndex, documents: Iterable[ReadDocument]) -> list[str]:
+def _stored_texts(index: Collection, documents: Iterable[ReadDocument]) -> list[str]:
     """Return the text of each document, as that of one that the index stores."""
     fields = index.forward.fields
-    joined_fields = index.searcher.joined_fields
+    joined_fields = index.analyser.joined_fields
     return [stored_text(document.json(), fields, joined_fields) for document in documents]
 
 
 def texts_of_rows(
-    index: BoundIndex, query_texts: QueryTexts, options: TextOptions, run: Run | RankingData, rows: Ints
+    index: Collection, query_texts: QueryTexts, options: TextOptions, run: Run | RankingData, rows: Ints
 ) -> list[str]:
     """Return the texts of some rows of a run of texts, as those of documents that the index stores."""
-    reader = DocumentReader(
-        index.forward, index.searcher.joined_fields, options.plain_field or index.main_field, options.runs
-    )
+    reader = _reader(index, options)
     query_ids = run.query_ids[query_rows(run.query_ptr)[rows]].tolist()
     pairs = zip(query_ids, run.doc_ids[rows].tolist(), strict=True)
     return _stored_texts(index, (query_texts.read(reader, query_id, doc_id) for query_id, doc_id in pairs))
@@ -451,7 +447,7 @@ def run_passages(index: BoundIndex, run: Run, topics: Topics) -> list[Passage]:
 
 def document_passages(index: BoundIndex, query: str, numbers: Ints) -> list[Passage]:
     """Return the best passage of each of some documents of the index, by number, for a query."""
-    (terms,), field = index.searcher.analyze([query]), index.main_field
+    (terms,), field = index.analyser.analyze([query]), index.main_field
     return [
         passage
         for part in _text_parts(numbers)
@@ -469,12 +465,12 @@ def stored_texts(index: BoundIndex, numbers: Ints, field: str) -> list[str]:
     return [text.replace("\0", " ") for text in texts]
 
 
-def text_passages(index: BoundIndex, query: str, documents: Any, field: str | None) -> list[Passage]:
+def text_passages(index: Collection, query: str, documents: Any, field: str | None) -> list[Passage]:
     """Return the best passage of each text; see `Index.text_passages`."""
     field = field or index.main_field
     query_texts = texts_of_queries(query, documents)
-    reader = DocumentReader(index.forward, index.searcher.joined_fields, field)
-    (terms,), (named,) = index.searcher.analyze([query]), query_texts.documents.values()
+    reader = DocumentReader(index.forward, index.analyser.joined_fields, field)
+    (terms,), (named,) = index.analyser.analyze([query]), query_texts.documents.values()
     (query_id,) = query_texts.topics
     read = [query_texts.read(reader, query_id, doc_id).document for doc_id in named]
     texts = [document.contents if field == CONTENTS else document.texts.get(field, "") for document in read]
@@ -490,7 +486,7 @@ def _text_parts(items: Any) -> Iterator[Any]:
     return (items[first : first + _AT_ONCE] for first in range(0, len(items), _AT_ONCE))
 
 
-def _best(index: BoundIndex, terms: Sequence[str], texts: list[str], field: str) -> list[Passage]:
+def _best(index: Collection, terms: Sequence[str], texts: list[str], field: str) -> list[Passage]:
     """Return the best passage of each text for the terms of a query."""
     if index.forward.fields[field].positions is None:
         raise InvalidInputError(
@@ -509,7 +505,7 @@ def _best(index: BoundIndex, terms: Sequence[str], texts: list[str], field: str)
     spans = field_spans(forward.fields[field])
     last = np.minimum(first + sizes.window, spans)
     scores = np.nan_to_num(columns[:, MAX]).tolist()
-    places = index.searcher.places(texts, first.tolist(), last.tolist())
+    places = index.analyser.places(texts, first.tolist(), last.tolist())
     passages = []
     for row, (text, (begin, end)) in enumerate(zip(texts, places, strict=True)):
         begin = 0 if first[row] == 0 else begin

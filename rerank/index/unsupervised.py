@@ -5,7 +5,7 @@ from pathlib import Path
 from rerank.errors import log
 from rerank.features.extract import column_plan
 from rerank.features.recipe import Recipe, family
-from rerank.index.bound import BoundIndex
+from rerank.index.collection import Collection
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.imported import Unsupervised
 from rerank.rankers.ranker import Ranker, fitted_model
@@ -18,7 +18,7 @@ SOURCES = ("bm25", "rm3")  # of any index
 NEAREST = "lsi:200"  # of an index with vectors, after SOURCES
 
 
-def applied_model(model: Ranker | str | Path, index: BoundIndex, *, union: bool = True) -> Ranker:
+def applied_model(model: Ranker | str | Path, index: Collection, *, union: bool = True) -> Ranker:
     """Return the model that an argument gives: a fitted ranker, the path of its file, or "unsupervised".
 
     union  as for `unsupervised_model`
@@ -26,14 +26,14 @@ def applied_model(model: Ranker | str | Path, index: BoundIndex, *, union: bool 
     return unsupervised_model(index, union=union) if model == UNSUPERVISED else fitted_model(model)
 
 
-def default_candidates(index: BoundIndex, k: int = DEPTH) -> Candidates:
+def default_candidates(index: Collection, k: int = DEPTH) -> Candidates:
     """Return the union of all sources that an index has and that need no judgements."""
     vectors = index.vectors
     nearest = (NEAREST,) if vectors is not None and LSI in vectors.spaces else ()
     return Candidates.parse(",".join((*SOURCES, *nearest)), k)
 
 
-def unsupervised_model(index: BoundIndex, *, union: bool = True) -> Unsupervised:
+def unsupervised_model(index: Collection, *, union: bool = True) -> Unsupervised:
     """Return the sum of those standardised scores for which an index has the positions, vectors or encoder.
 
     union  whether its candidates are `default_candidates`; otherwise BM25's, or any that are given

@@ -10,7 +10,6 @@ same, bit for bit, for any number of shards, segments and threads of the index b
 They are computed once for each Lucene commit.
 """
 
-import hashlib
 import os
 import shutil
 from collections.abc import Mapping
@@ -43,6 +42,7 @@ from rerank.runtime.threads import memory_limit
 from rerank.types import Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys
+from rerank.types.statistics import terms_checksum
 
 _BLOCK = 1 << 16  # ids converted at a time
 MOST_OF_MEMORY = 0.5  # larger arrays do not stay in memory as a whole
@@ -282,14 +282,12 @@ def _fingerprint(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
 
     The checksum is that of the vocabulary and every field's document frequencies: counts may be equal by chance.
     """
-    checksum = hashlib.sha256(arrays["vocabulary"].tobytes() + arrays["term_ptr"].tobytes())
-    for name, number in sorted((str(field["name"]), number) for number, field in enumerate(values["fields"])):
-        checksum.update(name.encode("utf8", "replace") + arrays[f"{number}.doc_freq"].tobytes())
+    doc_freqs = {str(field["name"]): arrays[f"{number}.doc_freq"] for number, field in enumerate(values["fields"])}
     return {
         "language": values["language"],
         "documents": int(np.count_nonzero(arrays["doc_ids"] != "")),
         "terms": len(arrays["term_ptr"]) - 1,
-        "checksum": checksum.hexdigest()[:16],
+        "checksum": terms_checksum(arrays["vocabulary"], arrays["term_ptr"], doc_freqs),
         "fields": {
             field["name"]: {
                 "documents": field["documents"],

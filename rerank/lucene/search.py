@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown, unknown_name
+from rerank.lucene.analysis import Analyser
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.folder import check_commit, damaged_lucene, open_commit
 from rerank.lucene.jvm import ask, ask_json, chosen_language, closed_index, open_index
@@ -21,15 +22,13 @@ from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import Retriever
 
 _BATCH = 2048
-_FEW_TEXTS = 16
-_FEW_CHARACTERS = 1 << 16  # of texts whose words Java places in a moment
 _FEW_QUERIES = 64  # whose terms come with their hits, since features are likely to ask for them
 _FEW_IDS = 2000
 MOST_K1 = 1e9  # with a larger one, Lucene's float32 scores are 0
 _MOST_IDS = 1 << 20  # of all documents that are kept in memory
 
 
-class Searcher(AbstractContextManager["Searcher"]):
+class Searcher(Analyser, AbstractContextManager["Searcher"]):
     """An open Lucene index; close it after use, or use it in a `with` block.
 
     Parameters
@@ -62,9 +61,8 @@ class Searcher(AbstractContextManager["Searcher"]):
         self._n_docs: int = sum(opened["sizes"])
         try:
             check_commit(self.folder, commit)
-            self.language = chosen_language(opened, language)
-            stored = opened.get("fields")  # that make up `contents`, in order, if the build named them
-            self.joined_fields: tuple[str, ...] | None = None if stored is None else tuple(json.loads(stored))
+            stored = opened.get("fields")
+            super().__init__(chosen_language(opened, language), None if stored is None else tuple(json.loads(stored)))
         except RerankError:
             self.close()
             raise
@@ -126,25 +124,11 @@ class Searcher(AbstractContextManager["Searcher"]):
         )
 
     def analyze(self, texts: Sequence[str]) -> list[list[str]]:
-        """Return the terms of each text, from the analyser of the index's language."""
+        """Return the terms of each text; those of queries of the last search, if these were few, are known."""
         known = self._terms
         if all(text in known for text in texts):
             return [list(known[text]) for text in texts]
-        terms: list[list[str]] = ask_json(
-            "analyze", at_once=len(texts) <= _FEW_TEXTS, texts=list(texts), language=self.language
-        )
-        return terms
-
-    def places(self, texts: Sequence[str], first: Sequence[int], last: Sequence[int]) -> list[list[int]]:
-        """Return where in each text the tokens at positions from `first` to before `last` begin and end, in characters.
-
-        0 and 0 where the text has no token there.
-        """
-        few = sum(map(len, texts)) <= _FEW_CHARACTERS
-        places: list[list[int]] = ask_json(
-            "offsets", at_once=few, texts=list(texts), first=list(first), last=list(last), language=self.language
-        )
-        return [_characters(text, place) for text, place in zip(texts, places, strict=True)]
+        return super().analyze(texts)
 
     def documents(self, numbers: Sequence[int]) -> list[str | None]:
         """Return documents by Lucene number as they were indexed (JSON or SGML); None where the index stores none."""
@@ -200,14 +184,6 @@ class Searcher(AbstractContextManager["Searcher"]):
         if self._handle is None:
             raise closed_index(self.folder)
         return {"handle": self._handle, "index": str(self.folder)}
-
-
-def _characters(text: str, units: list[int]) -> list[int]:
-    """Return numbers of UTF-16 units, which Java counts, as numbers of characters."""
-    if text.isascii() or max(text) <= "\uffff":
-        return units
-    encoded = text.encode("utf-16-le")
-    return [len(encoded[: 2 * unit].decode("utf-16-le")) for unit in units]
 
 
 def check_hits(k: int) -> None:

@@ -131,11 +131,14 @@ class TextAnalyser:
         Forward arrays of the index.
     language : str
         Code of the index's analyser.
+    own_statistics : bool
+        Whether the texts of each call are the collection, in place of that of the index.
 
     """
 
-    def __init__(self, forward: ForwardIndex, language: str) -> None:
+    def __init__(self, forward: ForwardIndex, language: str, own_statistics: bool = False) -> None:
         self._forward = forward
+        self._own_statistics = own_statistics
         self._n_known = len(forward.term_ptr) - 1  # terms of the index
         self._language = language
         self._wordwise = bool(ask_json("wordwise", at_once=True, language=language)["wordwise"])
@@ -288,7 +291,15 @@ class TextAnalyser:
         is_first = np.ones(len(terms), dtype=np.bool_)  # of a posting
         is_first[1:] = (terms[1:] != terms[:-1]) | (doc[1:] != doc[:-1])
         first = np.flatnonzero(is_first)
-        doc_freq, collection_freq = self._statistics_of(field, n_new)
+        lengths = tokens.counts.astype(np.int32)
+        if self._own_statistics:
+            n_terms = self._n_known + n_new
+            doc_freq = np.bincount(terms[first], minlength=n_terms).astype(np.int32)
+            collection_freq = np.bincount(terms, minlength=n_terms)
+            n_docs_with = int(np.count_nonzero(lengths))
+        else:
+            doc_freq, collection_freq = self._statistics_of(field, n_new)
+            n_docs_with = max(field.n_docs_with, 1)
         return replace(
             field,
             doc_ptr=pointers(np.bincount(doc[first], minlength=len(tokens.counts))),
@@ -296,11 +307,11 @@ class TextAnalyser:
             freqs=np.diff(np.append(first, len(terms))).astype(np.int32),
             positions=None if field.positions is None else positions.astype(np.int32),
             position_ptr=tokens.ptr,
-            lengths=tokens.counts.astype(np.int32),
+            lengths=lengths,
             doc_freq=doc_freq,
             collection_freq=collection_freq,
-            n_docs_with=max(field.n_docs_with, 1),
-            collection=field,
+            n_docs_with=n_docs_with,
+            collection=None if self._own_statistics else field,
         )
 
     def _statistics_of(self, field: FieldArrays, n_new: int) -> tuple[NDArray[np.int32], Ints]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rerank.errors import log
+from rerank.errors import InvalidInputError, log
 from rerank.files.inputs import RunLike, TopicsLike, run_of, topics_of
 from rerank.files.texts import TextsFile
 from rerank.index.bound import BoundIndex
 from rerank.index.bound_model import BoundModel, RankedText
 from rerank.index.index import Index, opened
-from rerank.index.texts import texts_of_queries
+from rerank.index.text_collection import model_for_texts
+from rerank.index.texts import listed, texts_of_queries
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.base import DEPTH
@@ -79,30 +81,34 @@ def rerank(
 
 
 def rerank_texts(
-    index: Index | str | Path,
     model: Ranker | str | Path,
     query: str,
     documents: Any,
     k: int | None = None,
     *,
+    index: Index | str | Path | None = None,
     scores: Any = None,
     field: str | None = None,
     cutoff: Cutoff | None = None,
 ) -> list[RankedText]:
-    """Rank texts, which need not be in the index, with a model.
+    """Rank texts with a model, which needs no index: it holds the statistics of the collection of its training.
+
+    With the index, the scores are the same. It is needed for a model of features of vectors or of an encoder, and for
+    features of similar judged queries, which documents of the index have, where texts are given by its ids.
 
     Parameters
     ----------
-    index : Index or path
-        The index whose statistics and analysis the features use, or its folder; open it once for many queries.
     model : Ranker or path
-        A model trained on features of this index, or its file; or "unsupervised".
+        A model of `rerank.train`, or its file; or "unsupervised", which without an index has the statistics of these
+        texts alone.
     query : str
         The query.
     documents : as for `Index.text_features`
         The texts.
     k : int, optional
         Number of texts to return; all by default.
+    index : Index or path, optional
+        The index that the model was trained on, or its folder; open it once for many queries.
     scores, field : as for `Index.text_features`
         First-stage scores and the field of a str; without scores, BM25 has the k1, b and field of the model's
         training.
@@ -118,13 +124,19 @@ def rerank_texts(
     Raises
     ------
     ModelMismatchError
-        If model and index do not belong together.
+        If model and index do not belong together, or the model needs an index and there is none.
     InvalidInputError
         As `Index.text_features` does; or if k is not a number from 1.
 
     """
-    with opened(index) as searched:
-        bound = BoundModel.of(searched, model, union=False)
+    if isinstance(model, Index):
+        raise InvalidInputError(
+            "model: expected a model or its file, got an index. Arguments are in the order model, query, documents; "
+            "the index is index=."
+        )
+    documents = listed(documents)
+    with nullcontext() if index is None else opened(index) as searched:
+        bound = model_for_texts(model, searched, documents)
         return bound.rerank_texts(query, documents, k, scores, field, cutoff)
 
 

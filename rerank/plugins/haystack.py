@@ -31,8 +31,8 @@ class RerankRanker(Stored):
 
     Parameters
     ----------
-    index : str
-        Folder of the index whose statistics are used.
+    index : str, optional
+        Folder of the index whose statistics are used; by default those that the model holds.
     model : str
         File of the model; by default the ranking that needs no judgements.
     top_k : int, optional
@@ -48,7 +48,7 @@ class RerankRanker(Stored):
 
     def __init__(
         self,
-        index: str,
+        index: str | None = None,
         model: str = UNSUPERVISED,
         top_k: int | None = None,
         field: str | None = None,

@@ -17,8 +17,8 @@ class RerankCompressor(BaseDocumentCompressor):
 
     Parameters
     ----------
-    index : Index or path
-        The index whose statistics are used.
+    index : Index or path, optional
+        The index whose statistics are used; by default those that the model holds.
     model : Ranker or path
         The model or its file; by default the ranking that needs no judgements.
     top_n : int, optional
@@ -34,7 +34,7 @@ class RerankCompressor(BaseDocumentCompressor):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    index: Any
+    index: Any = None
     model: Any = UNSUPERVISED
     top_n: int | None = None
     field: str | None = None

@@ -16,8 +16,8 @@ class RerankPostprocessor(BaseNodePostprocessor):
 
     Parameters
     ----------
-    index : Index or path
-        The index whose statistics are used.
+    index : Index or path, optional
+        The index whose statistics are used; by default those that the model holds.
     model : Ranker or path
         The model or its file; by default the ranking that needs no judgements.
     top_n : int, optional
@@ -31,7 +31,7 @@ class RerankPostprocessor(BaseNodePostprocessor):
 
     """
 
-    index: Any
+    index: Any = None
     model: Any = UNSUPERVISED
     top_n: int | None = None
     field: str | None = None

@@ -231,7 +231,7 @@ class RerankSearcher:
             candidates = bound.candidates.at_depth(k)
             if self._bm25 is not None:
                 candidates = replace(candidates, k1=self._bm25[0], b=self._bm25[1])
-            return bound.index.search(topics, candidates=candidates)
+            return bound.documents.search(topics, candidates=candidates)
         results = self._searcher.batch_search(list(topics.values()), list(topics), k, threads)
         rows = [(qid, hit.docid, hit.score) for qid in topics for hit in results.get(qid, ())]
         query_ids, doc_ids, scores = zip(*rows, strict=True) if rows else ((), (), ())

@@ -11,6 +11,7 @@ from rerankers.utils import prep_docs
 from rerank.errors import InvalidInputError
 from rerank.index.index import Index
 from rerank.plugins.texts import TextReranker
+from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker
 
 
@@ -19,10 +20,10 @@ class RerankRanker(BaseRanker):
 
     Parameters
     ----------
-    index : Index or path
-        The index whose statistics are used.
+    index : Index or path, optional
+        The index whose statistics are used; by default those that the model holds.
     model : Ranker or path
-        The model or its file.
+        The model or its file; by default the ranking that needs no judgements.
     field : str, optional
         The field of the index that the texts fill; by default that with most of the index's words. Metadata of
         documents that are named as other fields or numbers of the index fill these.
@@ -34,8 +35,8 @@ class RerankRanker(BaseRanker):
 
     def __init__(
         self,
-        index: Index | str | Path,
-        model: Ranker | str | Path,
+        index: Index | str | Path | None = None,
+        model: Ranker | str | Path = UNSUPERVISED,
         field: str | None = None,
         *,
         min_score: float | None = None,

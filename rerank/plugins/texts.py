@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 from rerank.errors import InvalidInputError
 from rerank.index.bound_model import BoundModel
+from rerank.index.collection import Collection
 from rerank.index.index import Index
-from rerank.index.texts import stored_fields, stored_texts
+from rerank.index.text_collection import model_for_texts
+from rerank.index.texts import stored_fields, stored_texts, text_passages
 from rerank.lucene.documents import is_text
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.cutoff import Cutoff
@@ -19,14 +21,15 @@ from rerank.types.tables import number_of, plain_value
 
 
 class TextReranker:
-    """Order texts for a query with a model, by the statistics of an index.
+    """Order texts for a query with a model, by the statistics that it holds, or those of an index.
 
     Parameters
     ----------
-    index : Index or path
-        The index whose analyser and statistics are used; it need not hold the texts.
+    index : Index or path, optional
+        The index whose analyser and statistics are used; it need not hold the texts. By default those that the model
+        holds, or without a model those of the texts of each call.
     model : Ranker or path
-        A ranker that was trained on features of this index, or its file; by default the one that needs no judgements.
+        A ranker of `rerank.train`, or its file; by default the one that needs no judgements.
     field : str, optional
         The field that the texts fill, see `Index.text_features`; by default that with most of the index's words.
     min_score, abstain : float, optional
@@ -36,17 +39,21 @@ class TextReranker:
 
     def __init__(
         self,
-        index: Index | str | Path,
+        index: Index | str | Path | None = None,
         model: Ranker | str | Path = UNSUPERVISED,
         field: str | None = None,
         *,
         min_score: float | None = None,
         abstain: float | None = None,
     ) -> None:
-        self.index = index if isinstance(index, Index) else Index.open(index)
-        self.bound = BoundModel.of(self.index, model, union=False)
-        self.field = self.index.main_field if field is None else field
+        self.bound = model_for_texts(model, index if index is None or isinstance(index, Index) else Index.open(index))
+        self.field = self.collection.main_field if field is None else field
         self.cutoff = _cutoff(self.bound.model, min_score, abstain)
+
+    @property
+    def collection(self) -> Collection:
+        """What the texts are compared with: the index, or what takes its place."""
+        return self.bound.index
 
     def with_metadata(self, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Return a document of a text and those of its metadata that the model can read.
@@ -55,8 +62,9 @@ class TextReranker:
         and lone surrogates, as extractors of text leave them, become blanks and question marks.
         """
         runs = self.bound.recipe.runs or ()
-        fields = self.index.forward.fields.keys() - {CONTENTS}
-        numbers = {*self.index.forward.numbers, *runs}
+        forward = self.collection.forward
+        fields = forward.fields.keys() - {CONTENTS}
+        numbers = {*forward.numbers, *runs}
         known = {name: plain_value(value) for name, value in metadata.items() if name in fields | numbers}
         texts = {name: value for name, value in known.items() if name in fields and is_text(value)}
         texts[self.field] = text
@@ -88,9 +96,9 @@ class TextReranker:
         """
         texts = [self.with_metadata(text, metadata) for text, metadata in documents]
         ranked = self.order(query, texts, k)
-        if self.index.passages is None or not ranked:
+        if self.collection.passages is None or not ranked:
             return [(number, score, {}) for number, score in ranked]
-        passages = self.index.text_passages(query, [texts[number] for number, _ in ranked], field=self.field)
+        passages = text_passages(self.collection, query, [texts[number] for number, _ in ranked], self.field)
         return [(*pair, {"passage": passage.text}) for pair, passage in zip(ranked, passages, strict=True)]
 
 

@@ -10,6 +10,7 @@ from rerank.runtime.json_files import JsonFile
 
 FORMAT = "rerank-model"  # of a model file
 VERSION = 3  # of this format
+OF_INDEX = {"history": None, "statistics": None}  # members that are known of an index alone, without effect on scores
 MODEL_FILE = JsonFile(
     FORMAT,
     "a model file",
@@ -38,6 +39,8 @@ def check_parts(model: Any) -> None:
         raise SchemaError("features of the model", shown(sorted(model.categories_)), path="categories")
     if model.history_ is not None and model.history_.checksum != (model.recipe_ or {}).get("history"):
         raise SchemaError("the history of the recipe", f"that of checksum {model.history_.checksum}", path="history")
+    if model.statistics_ is not None and model.statistics_.fingerprint != model.fingerprint_:
+        raise SchemaError("those of the fingerprint", "those of another collection", path="statistics")
     with at("base"):
         model.base_.check_features(model.feature_names_)
     with at("learned"):

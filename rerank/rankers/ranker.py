@@ -50,7 +50,7 @@ from rerank.rankers.calibration import Calibration, Probabilities
 from rerank.rankers.early_stopping import Callback, EarlyStopping
 from rerank.rankers.last_stage import LastStage
 from rerank.rankers.matching import check_columns, matching
-from rerank.rankers.model_file import MODEL_FILE, VERSION, check_parts
+from rerank.rankers.model_file import MODEL_FILE, OF_INDEX, VERSION, check_parts
 from rerank.rankers.parameters import (
     Estimator,
     check_parameters,
@@ -83,6 +83,7 @@ from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, Run
 from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
+from rerank.types.statistics import Statistics
 
 
 class Ranker(Estimator):
@@ -112,6 +113,9 @@ class Ranker(Estimator):
         How the scores of a slow scorer reorder the first documents, where `rerank.train` has learned it.
     history_ : History or None
         The judged queries that features of similar queries are computed from, where `rerank.train` has learned them.
+    statistics_ : Statistics or None
+        Statistics of the collection, with which texts are ranked without an index, where `rerank.train` has stored
+        them.
     categories_ : dict
         The values of each `category` column of the data frame that the model was trained on, in the order of their
         codes. The columns of other frames are coded in the same way.
@@ -136,6 +140,7 @@ class Ranker(Estimator):
     calibration_: Calibration | None = None
     last_stage_: LastStage | None = None
     history_: History | None = None
+    statistics_: Statistics | None = None
     categories_: Mapping[str, Sequence[Any]] = MappingProxyType({})
     _columns_named = False  # whether training had a data frame, whose columns have names
     ordered_ = True  # whether the order of the features is known: the file of an imported model may only name them
@@ -685,7 +690,7 @@ class Ranker(Estimator):
 
         """
         stored = self.to_dict()
-        without_effect = ("parameters", "calibration", "last_stage", "history")  # on scores of given features
+        without_effect = ("parameters", "calibration", "last_stage", *OF_INDEX)  # on scores of given features
         parts = {name: value for name, value in stored.items() if name not in without_effect}
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -733,6 +738,7 @@ class Ranker(Estimator):
             "calibration": plain(self.calibration_),
             "last_stage": plain(self.last_stage_),
             "history": plain(self.history_),
+            "statistics": plain(self.statistics_),
             "categories": plain(self.categories_),
         }
 
@@ -777,9 +783,10 @@ class Ranker(Estimator):
             "calibration": field_of(Calibration | None),
             "last_stage": field_of(LastStage | None),
             "history": field_of(History | None),
+            "statistics": field_of(Statistics | None),
             "categories": Table(CategoryValues()),
         }
-        record = Record(parts, {"retriever": None, "run_retrievers": {}, "last_stage": None, "history": None})
+        record = Record(parts, {"retriever": None, "run_retrievers": {}, "last_stage": None, **OF_INDEX})
         values = record.read({name: value for name, value in stored.items() if name != "ranker"}, sizes)
         model = kind(**values.pop("parameters"))
         model._columns_named = values.pop("columns")

@@ -310,10 +310,17 @@ def train(
         if not isinstance(labels, Run | Clicks):
             judged, qrels = judged_queries(topics, qrels_of(labels))
             inputs = replace(inputs, topics=judged, qrels=qrels)
-            return _train_on_judgements(inputs, sources, model, tuning, estimate, target)
-        if tuning is not None:
+            trained = _train_on_judgements(inputs, sources, model, tuning, estimate, target)
+        elif tuning is not None:
             raise InvalidInputError("tuning: expected judgements, got another run or clicks. Leave the option out.")
-        return _train_without_judgements(inputs, sources, model, labels, estimate)
+        else:
+            trained = _train_without_judgements(inputs, sources, model, labels, estimate)
+        trained.model.statistics_ = searched.statistics()
+        if trained.model.statistics_ is None:
+            log.info(
+                "statistics: the model holds none, since the index has too many terms: with texts, pass the index."
+            )
+        return trained
 
 
 def _train_on_judgements(

@@ -96,7 +96,7 @@ def test_what_is_no_model_and_no_index_is_refused_in_one_line(
         (lambda: rerank.rerank(model, index, topics), "index: expected an index or its folder, got 'LambdaMART("),  # type: ignore[arg-type]
         (lambda: rerank.export_model(rerank.LambdaMART(), tmp_path / "x", "lightgbm"), "LambdaMART: expected a fitted"),
         (
-            lambda: rerank.rerank_texts(index, rerank.LambdaMART(), "amber", ["amber"]),
+            lambda: rerank.rerank_texts(rerank.LambdaMART(), "amber", ["amber"], index=index),
             "LambdaMART: expected a fitted model",
         ),
     ]
@@ -107,7 +107,8 @@ def test_what_is_no_model_and_no_index_is_refused_in_one_line(
         assert "\n" not in str(raised.value)
     assert rerank.export_model(files / "model.json", tmp_path / "model.txt", "lightgbm") == [tmp_path / "model.txt"]
     assert (
-        len(rerank.rerank_texts(index, str(files / "model.json"), "amber stone", ["amber birch", "stone river"])) == 2
+        len(rerank.rerank_texts(str(files / "model.json"), "amber stone", ["amber birch", "stone river"], index=index))
+        == 2
     )
 
 

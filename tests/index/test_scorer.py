@@ -128,11 +128,11 @@ def test_texts_are_ordered_by_the_last_stage_as_documents_of_the_index_are(
     documents = {document["id"]: document for document in collection.documents}
     texts = {doc_id: {"title": documents[doc_id]["title"], "body": documents[doc_id]["body"]} for doc_id in run["q"]}
     n_known = len(scorer.known)
-    ranked = rerank.rerank_texts(bound, model, query, texts)
+    ranked = rerank.rerank_texts(model, query, texts, index=bound)
     assert [text.document for text in ranked] == list(run["q"])
     assert bound.rerank_texts(model, query, texts) == ranked
     assert len(scorer.known) == n_known  # the texts are those of the documents
-    assert [text.document for text in rerank.rerank_texts(index, model, query, texts)] != list(run["q"])
+    assert [text.document for text in rerank.rerank_texts(model, query, texts, index=index)] != list(run["q"])
     rerank.explain(bound, model, {"q": query}, "q", list(run["q"])[:2])
     assert "explain: ranks are those before s orders the first 10." in caplog.text
 

@@ -89,7 +89,7 @@ def outputs(index: rerank.Index, topics: Mapping[str, str], qrels: Any, folder: 
     texts = [text for document in tiny(seed=9, n_docs=9).documents for text in (document["title"], document["body"])]
     query = next(iter(topics.values()))
     results["texts"] = data_of(index.using(vectors=vectors).text_features(query, texts))
-    results["reranked texts"] = rerank.rerank_texts(index, model, query, texts)
+    results["reranked texts"] = rerank.rerank_texts(model, query, texts, index=index)
     first = next(iter(topics))
     two = index.search({first: topics[first]}, k=2).doc_ids.tolist()
     results["explained"] = str(rerank.explain(index, model, topics, query=first, documents=two))

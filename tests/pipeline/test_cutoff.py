@@ -105,7 +105,7 @@ def test_model_without_calibration_is_refused_with_the_remedy(
     with pytest.raises(ModelMismatchError, match="expected one with calibrated scores, got one without"):
         rerank.rerank(index, "unsupervised", collection.topics, cutoff=Cutoff(0.5))
     with pytest.raises(ModelMismatchError, match="calibrated"):
-        rerank.rerank_texts(index, "unsupervised", "amber", ["amber"], cutoff=Cutoff(0.5))
+        rerank.rerank_texts("unsupervised", "amber", ["amber"], cutoff=Cutoff(0.5), index=index)
     with pytest.raises(ModelMismatchError, match="calibrated"):
         TextReranker(index, min_score=0.5)
     learner = rerank.LambdaMART(n_estimators=3, min_child_samples=5)
@@ -126,7 +126,7 @@ def test_texts_have_probabilities_in_the_order_of_the_model(
     index: rerank.Index, model: rerank.LambdaMART, collection: Tiny
 ) -> None:
     texts = [document["body"] for document in collection.documents[:12]]
-    plain = rerank.rerank_texts(index, model, "amber stone", texts)
+    plain = rerank.rerank_texts(model, "amber stone", texts, index=index)
     promised = TextReranker(index, model).order("amber stone", texts)
     assert [number for number, _ in promised] == [number for number, _ in plain]
     level = promised[5][1]
@@ -176,7 +176,7 @@ def test_service_returns_probabilities_and_cuts_at_them(
         assert len(server.post("/rerank", least).json()["results"]) == 4
         raw = server.post("/rerank", {"query": query, "documents": texts, "raw_scores": True}).json()["results"]
         assert [entry["relevance_score"] for entry in raw] == [
-            score for _, score in rerank.rerank_texts(index, model, query, texts)
+            score for _, score in rerank.rerank_texts(model, query, texts, index=index)
         ]
         ids = [{"id": doc_id} for doc_id in list(promised)[:9]]
         assert server.post("/rerank", {"query": query, "documents": ids, "abstain": 1.0}).json()["results"] == []

@@ -21,10 +21,14 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, index_family_names
 from rerank.features.text_bm25 import bm25_scores
+from rerank.index.text_collection import TextCollection
+from rerank.index.texts import TextOptions, text_features, texts_of_queries
 from rerank.lucene import texts as lucene_texts
 from rerank.lucene.texts import MOST_CHARACTERS
 from rerank.pipeline.rerank import rerank as rerank_run
 from rerank.plugins.texts import TextReranker
+from rerank.runtime.codec import plain, restored
+from rerank.types.statistics import Statistics
 from tests.tiny import Tiny
 
 EVERY = Recipe(families=(*index_family_names(), "lsi"))
@@ -119,6 +123,17 @@ def test_features_of_texts_equal_those_of_the_index(awkward_index: rerank.Index)
         assert np.array_equal(one.X.view(np.uint32), expected.X[expected.rows(query_id)].view(np.uint32))
 
 
+def test_features_of_texts_need_the_statistics_of_the_index_alone(awkward_index: rerank.Index) -> None:
+    """Those of all texts: of documents of the index, and of others, whose terms it does not have."""
+    stored = plain(awkward_index.statistics())
+    alone = TextCollection(restored(Statistics, json.loads(json.dumps(stored))))
+    documents = {**given(awkward(1)), **{f"other-{name}": each for name, each in given(awkward(2)).items()}}
+    texts = texts_of_queries(TOPICS, dict.fromkeys(TOPICS, documents))
+    recipe = Recipe(families=index_family_names())
+    expected = awkward_index.text_features(TOPICS, dict.fromkeys(TOPICS, documents), recipe=recipe)
+    assert_equal(text_features(alone, texts, TextOptions(recipe=recipe)), expected)
+
+
 def _letters(texts: list[str]) -> np.ndarray:
     return np.array([[1.0 + text.count(letter) for letter in "aeiou "] for text in texts])
 
@@ -150,10 +165,10 @@ def test_texts_are_ranked_by_a_model_that_was_trained_with_an_encoder(
     }
     expected = model.rank(data)
     given = {doc_id: texts[doc_id] for doc_id in run["q1"]}
-    ranked = rerank.rerank_texts(bound, model, collection.topics["q1"], given, scores=run["q1"])
+    ranked = rerank.rerank_texts(model, collection.topics["q1"], given, scores=run["q1"], index=bound)
     assert dict(ranked) == expected["q1"]
     with pytest.raises(InvalidInputError, match=r"encoder: expected the encoder .*_letters, got none"):
-        rerank.rerank_texts(index, model, collection.topics["q1"], given)
+        rerank.rerank_texts(model, collection.topics["q1"], given, index=index)
 
 
 def test_analysis_of_texts_equals_that_of_the_index_when_texts_are_drawn_at_random(
@@ -335,12 +350,12 @@ def test_rerank_texts_gives_scores_of_rank_in_falling_order(
     index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:
     query, texts = collection.topics["q0"], collection.documents[:40] + collection.documents[:5]
-    ranked = rerank.rerank_texts(index, model, query, texts)
-    assert ranked == rerank.rerank_texts(index.path, model, query, texts)
+    ranked = rerank.rerank_texts(model, query, texts, index=index)
+    assert ranked == rerank.rerank_texts(model, query, texts, index=index.path)
     expected = model.rank(index.text_features(query, texts))
     assert {f"{each.document:02d}": each.score for each in ranked} == expected["query"]
-    assert rerank.rerank_texts(index, model, query, iter(texts), k=3) == ranked[:3]
-    named = rerank.rerank_texts(index, model, query, {7: texts[0], "x": texts[1]})
+    assert rerank.rerank_texts(model, query, iter(texts), k=3, index=index) == ranked[:3]
+    named = rerank.rerank_texts(model, query, {7: texts[0], "x": texts[1]}, index=index)
     assert {each.document for each in named} == {7, "x"}
     assert all(first.score >= second.score for first, second in pairwise(ranked))
 
@@ -352,8 +367,8 @@ def test_rows_of_a_data_frame_are_texts_by_field(
     texts = [{"contents": text} for text in ("amber river", "stone", "amber amber")]
     table = pd.DataFrame([*texts, {"contents": None}, {"contents": np.nan}], index=[7, 8, 9, 10, 11])
     query = collection.topics["q1"]
-    ranked = rerank.rerank_texts(index, model, query, table)
-    assert ranked == rerank.rerank_texts(index, model, query, [*texts, {}, {}])
+    ranked = rerank.rerank_texts(model, query, table, index=index)
+    assert ranked == rerank.rerank_texts(model, query, [*texts, {}, {}], index=index)
     assert {each.document for each in ranked} == {0, 1, 2, 3, 4}
     assert index.text_passages(query, table) == index.text_passages(query, [*texts, {}, {}])
 
@@ -362,11 +377,11 @@ def test_rerank_texts_orders_equal_scores_by_position(
     index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:
     query, texts, scores = collection.topics["q0"], [collection.documents[0]] * 12, [1.0] * 12
-    ranked = rerank.rerank_texts(index, model, query, texts, scores=scores)
+    ranked = rerank.rerank_texts(model, query, texts, scores=scores, index=index)
     assert ranked == sorted(ranked, key=lambda text: (-text.score, text.document))
     assert len({each.score for each in ranked}) < 12
     named = {f"d{number}": text for number, text in zip(reversed(range(12)), texts, strict=True)}
-    of_names = rerank.rerank_texts(index, model, query, named, scores=scores)
+    of_names = rerank.rerank_texts(model, query, named, scores=scores, index=index)
     assert of_names == sorted(of_names, key=lambda text: (-text.score, list(named).index(str(text.document))))
 
 
@@ -378,7 +393,7 @@ def test_rerank_of_texts_equals_rerank_of_the_index(
     for query_id, query in collection.topics.items():
         scores = run[query_id]
         texts = {doc_id: documents[doc_id] for doc_id in scores}
-        ranked = rerank.rerank_texts(index, model, query, texts, scores=scores)
+        ranked = rerank.rerank_texts(model, query, texts, scores=scores, index=index)
         assert dict(ranked) == expected[query_id]
 
 
@@ -386,8 +401,8 @@ def test_model_of_another_index_is_refused(
     other_index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:
     with pytest.raises(ModelMismatchError, match="expected the index that the model was trained on"):
-        rerank.rerank_texts(other_index, model, "amber", ["amber"])
-    assert rerank.rerank_texts(other_index.using(check_models=False), model, "amber", ["amber"])[0].document == 0
+        rerank.rerank_texts(model, "amber", ["amber"], index=other_index)
+    assert rerank.rerank_texts(model, "amber", ["amber"], index=other_index.using(check_models=False))[0].document == 0
 
 
 LONE, NUL = "lone \ud800", "nul \0"
@@ -451,7 +466,7 @@ def test_too_many_texts_are_refused(index: rerank.Index, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("k", [0, -1, 1.5, "3"])
 def test_k_below_one_is_refused(k: Any, index: rerank.Index, model: rerank.LambdaMART) -> None:
     with pytest.raises(InvalidInputError, match="k: expected a number of texts from 1"):
-        rerank.rerank_texts(index, model, "amber", ["amber"], k)
+        rerank.rerank_texts(model, "amber", ["amber"], k, index=index)
 
 
 def test_closed_index_opens_again_for_texts(collection: Tiny, tmp_path: Path) -> None:
@@ -497,7 +512,9 @@ def test_command_ranks_texts(files: Path, index: rerank.Index, collection: Tiny,
     run = rerank.read_run(files / "run.txt")
     assert list(run) == list(collection.topics)[:3]
     for query_id in run:
-        expected = rerank.rerank_texts(index, model, collection.topics[query_id], given(collection.documents[:10]))
+        expected = rerank.rerank_texts(
+            model, collection.topics[query_id], given(collection.documents[:10]), index=index
+        )
         scores = dict(expected)
         assert list(run[query_id].values()) == [each.score for each in expected[:4]]
         assert all(score == scores[name] for name, score in run[query_id].items())
@@ -557,17 +574,17 @@ def test_scores_of_a_run_are_numbers_of_the_texts(index: rerank.Index, collectio
     bodies = {each["id"]: each["body"] for each in collection.documents}
     texts = {doc: {"body": bodies[doc], "dense": dense[query_id][doc]} for doc in run[query_id]}
     query, expected = collection.topics[query_id], rerank.rerank(bound, model, collection.topics, run)[query_id]
-    ranked = rerank.rerank_texts(index, model, query, texts, scores=run[query_id])
+    ranked = rerank.rerank_texts(model, query, texts, scores=run[query_id], index=index)
     assert {str(each.document): each.score for each in ranked} == pytest.approx(expected)
     assert "run.dense.score" in model.features_read()
     without = dict(list(texts.items())[1:])
-    assert len(rerank.rerank_texts(index, model, query, {**without, "x": bodies[next(iter(texts))]})) == len(
+    assert len(rerank.rerank_texts(model, query, {**without, "x": bodies[next(iter(texts))]}, index=index)) == len(
         texts
     )  # missing
     with pytest.raises(InvalidInputError, match=r"--run dense=FILE, or with texts as a number of each\.$"):
-        rerank.rerank_texts(index, model, query, list(bodies.values())[:3])
+        rerank.rerank_texts(model, query, list(bodies.values())[:3], index=index)
     with pytest.raises(InvalidInputError, match=r"expected fields of the index .* got 'sparse'"):
-        rerank.rerank_texts(index, model, query, [{"body": "heat", "sparse": 1.0}])
+        rerank.rerank_texts(model, query, [{"body": "heat", "sparse": 1.0}], index=index)
     reranker = TextReranker(index, model, "body")
     given = [reranker.with_metadata(bodies[doc], {"dense": dense[query_id][doc], "page": 3}) for doc in texts]
     assert given == list(texts.values())

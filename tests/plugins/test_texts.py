@@ -28,7 +28,7 @@ def texts(collection: Tiny) -> list[str]:
 
 @pytest.fixture(scope="module")
 def expected(index: rerank.Index, model_file: Path, collection: Tiny, texts: list[str]) -> list[tuple[int, float]]:
-    ranked = rerank.rerank_texts(index, rerank.read_model(model_file), collection.topics[QUERY], texts)
+    ranked = rerank.rerank_texts(rerank.read_model(model_file), collection.topics[QUERY], texts, index=index)
     assert len({score for _, score in ranked}) > 2
     return [(int(number), score) for number, score in ranked]
 
@@ -37,9 +37,9 @@ def expected(index: rerank.Index, model_file: Path, collection: Tiny, texts: lis
 def of_index(index: rerank.Index, model_file: Path, collection: Tiny) -> list[str]:
     """The order of documents with all fields of the index."""
     documents = collection.documents[:N_TEXTS]
-    ranked = rerank.rerank_texts(index, model_file, collection.topics[QUERY], documents)
+    ranked = rerank.rerank_texts(model_file, collection.topics[QUERY], documents, index=index)
     assert ranked != rerank.rerank_texts(
-        index, model_file, collection.topics[QUERY], [each["body"] for each in documents]
+        model_file, collection.topics[QUERY], [each["body"] for each in documents], index=index
     )
     return [documents[int(number)]["id"] for number, _ in ranked]
 

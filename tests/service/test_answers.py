@@ -119,7 +119,7 @@ def test_rerank_of_texts_returns_what_rerank_texts_returns(
     server: Running, index: rerank.Index, model_file: Path, collection: Tiny
 ) -> None:
     texts, query = [document["body"] for document in collection.documents[:30]], collection.topics["q1"]
-    ranked = rerank.rerank_texts(index, rerank.read_model(model_file), query, texts)
+    ranked = rerank.rerank_texts(rerank.read_model(model_file), query, texts, index=index)
     for path in ("/rerank", "/v1/rerank", "/v2/rerank"):
         results = server.post(path, {"query": query, "documents": texts, "model": "model"}).json()["results"]
         assert [each["index"] for each in results] == [text.document for text in ranked]
@@ -135,7 +135,7 @@ def test_rerank_takes_objects_with_fields_of_the_index(
 ) -> None:
     query, documents = collection.topics["q2"], collection.documents[:20]
     fields = [{name: document[name] for name in ("title", "body")} for document in documents]
-    ranked = rerank.rerank_texts(index, rerank.read_model(model_file), query, fields)
+    ranked = rerank.rerank_texts(rerank.read_model(model_file), query, fields, index=index)
     named_text = [{"title": document["title"], "text": document["body"]} for document in documents]
     same = server.post("/rerank", {"query": query, "documents": named_text}).json()["results"]
     assert [each["index"] for each in same] == [text.document for text in ranked]
@@ -151,10 +151,10 @@ def test_rerank_takes_ids_of_documents_of_the_index(
     query, documents = collection.topics["q3"], collection.documents[:20]
     fields = [{name: document[name] for name in ("title", "body")} for document in documents]
     ranked = rerank.rerank_texts(
-        index,
         rerank.read_model(model_file),
         query,
         {each["id"]: own for each, own in zip(documents, fields, strict=True)},
+        index=index,
     )
     body = {"query": query, "documents": [{"id": each["id"]} for each in documents], "raw_scores": True}
     results = server.post("/rerank", body).json()["results"]

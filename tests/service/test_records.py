@@ -90,7 +90,7 @@ def test_a_model_is_served_with_what_it_was_trained_with(
         ids = server.post("/rerank", {"query": "amber", "documents": [{"id": collection.documents[0]["id"]}]})
         assert texts.status_code == (422 if kind == "union" else 200)
         if texts.status_code == 200:
-            ranked = rerank.rerank_texts(index, rerank.read_model(models[kind]), "amber", documents)
+            ranked = rerank.rerank_texts(rerank.read_model(models[kind]), "amber", documents, index=index)
             assert [each["index"] for each in texts.json()["results"]] == [text.document for text in ranked]
         assert ids.status_code == (422 if kind == "union" else 200)
 

@@ -74,10 +74,10 @@ def test_model_holds_the_judged_queries_and_ranks_documents_of_the_index_and_tex
         doc_id: {name: stored_fields(text)[name] for name in ("title", "body")}
         for doc_id, text in zip(run.doc_ids.tolist(), raw, strict=True)
     }
-    by_id = rerank.rerank_texts(index, loaded, topics["new"], texts)
+    by_id = rerank.rerank_texts(loaded, topics["new"], texts, index=index)
     assert {text.document: text.score for text in by_id} == pytest.approx(dict(run["new"]))
     for _ in range(2):
-        assert len(rerank.rerank_texts(index, loaded, topics["new"], list(texts.values()))) == len(texts)
+        assert len(rerank.rerank_texts(loaded, topics["new"], list(texts.values()), index=index)) == len(texts)
     assert caplog.text.count("texts: without ids of documents of the index") == 1
 
 
@@ -162,7 +162,7 @@ def test_default_starts_from_the_unsupervised_sum_over_a_union(index: rerank.Ind
     run = rerank.rerank(index, model, collection.topics)
     assert len(run) == len(collection.topics)
     texts = [f"{collection.topics['q0']} in a title", "nothing of it"]
-    ranked = rerank.rerank_texts(index, model, collection.topics["q0"], texts)
+    ranked = rerank.rerank_texts(model, collection.topics["q0"], texts, index=index)
     assert TextReranker(index, model).order(collection.topics["q0"], texts) == ranked
 
 

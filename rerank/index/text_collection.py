@@ -1,0 +1,173 @@
+"""Collections without an index, with which texts are compared: that of a model's training, and the texts themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from numbers import Real
+from pathlib import Path
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
+
+from rerank.errors import ModelMismatchError, log
+from rerank.features.recipe import Recipe
+from rerank.files.corpus import ID_KEYS
+from rerank.index.bound_model import BoundModel, model_recipe
+from rerank.index.collection import Collection
+from rerank.index.index import Index
+from rerank.index.resources import Resources, needed_resources
+from rerank.lucene.analysis import Analyser
+from rerank.lucene.documents import is_text
+from rerank.lucene.jvm import ENGLISH, check_language
+from rerank.lucene.texts import TextAnalyser
+from rerank.rankers.bases import UNSUPERVISED
+from rerank.rankers.ranker import Ranker, fitted_model
+from rerank.types.forward import ForwardIndex
+from rerank.types.retriever import CONTENTS, Passages
+from rerank.types.statistics import Statistics
+from rerank.types.tables import plain_value
+
+REMEDY = "Pass the index (index=), or train the model again with `rerank train` (or set statistics_, see the guide)."
+
+
+class TextCollection(Collection):
+    """A collection of which only statistics are known.
+
+    Parameters
+    ----------
+    statistics : Statistics
+        The statistics.
+    passages : Passages, optional
+        The passages that the index kept.
+    are_own : bool
+        Whether the statistics are those of the texts of each call.
+
+    """
+
+    _without_history: ClassVar[str] = (
+        "texts: without an index, the model's features of similar judged queries are missing. Pass the index, and "
+        "a mapping by id, where there are documents of it."
+    )
+
+    def __init__(self, statistics: Statistics, passages: Passages | None = None, are_own: bool = False) -> None:
+        super().__init__(Path("model"), Resources())
+        self._opened = _Opened(statistics, are_own)
+        self._passages = passages
+
+    @property
+    def forward(self) -> ForwardIndex:
+        """The statistics, as forward arrays of no documents."""
+        return self._opened.statistics.forward
+
+    @property
+    def analyser(self) -> Analyser:
+        """The analyser; starts Java."""
+        return self._opened.analyser
+
+    @property
+    def text_analyser(self) -> TextAnalyser:
+        """What makes forward arrays of texts; starts Java."""
+        return self._opened.text_analyser
+
+    @property
+    def passages(self) -> Passages | None:
+        """The passages that the index kept; None without."""
+        return self._passages
+
+
+class _Opened:
+    """What is made once for a collection, whatever is bound to it."""
+
+    def __init__(self, statistics: Statistics, are_own: bool) -> None:
+        self.statistics = statistics
+        self._are_own = are_own
+
+    @cached_property
+    def analyser(self) -> Analyser:
+        """The analyser of the statistics' language."""
+        joined = self.statistics.joined_fields
+        language = check_language(self.statistics.fingerprint["language"])
+        return Analyser(language, None if joined is None else tuple(joined))
+
+    @cached_property
+    def text_analyser(self) -> TextAnalyser:
+        """What makes forward arrays of texts."""
+        return TextAnalyser(self.statistics.forward, self.analyser.language, self._are_own)
+
+
+_COLLECTIONS: WeakKeyDictionary[Statistics, TextCollection] = WeakKeyDictionary()  # with the words that they know
+
+
+def model_for_texts(model: Ranker | str | Path, index: Index | None = None, documents: Any = ()) -> BoundModel:
+    """Return a model that is applied to texts, with the statistics of an index or, without one, those that it holds.
+
+    "unsupervised", without an index, has the statistics of the texts of each call.
+
+    Parameters
+    ----------
+    model : Ranker, path or "unsupervised"
+        The model.
+    index : Index or None
+        The index.
+    documents : list or mapping
+        Texts of the call, for the names of their fields, where the statistics are their own.
+
+    Returns
+    -------
+    BoundModel
+        The model.
+
+    Raises
+    ------
+    ModelMismatchError
+        Without an index, if the model holds no statistics, or has features that need the index.
+
+    """
+    if index is not None:
+        return BoundModel.of(index, model, union=False)
+    if model == UNSUPERVISED:
+        return BoundModel.of(own_collection(documents), model, union=False)
+    model = fitted_model(model)
+    recipe = model_recipe(model)
+    if model.statistics_ is None:
+        raise ModelMismatchError(
+            f"model: expected one that holds the statistics of its collection, or an index, got neither. {REMEDY}"
+        )
+    needs = [name for name in needed_resources(recipe) if name != "history"]
+    if needs:
+        raise ModelMismatchError(
+            f"model: expected an index with the {needs[0]} that its features need, got none. Pass the index (index=)."
+        )
+    return BoundModel.of(_collection(model.statistics_, recipe), model, union=False)
+
+
+def _collection(statistics: Statistics, recipe: Recipe) -> TextCollection:
+    """Return the collection of a model's statistics, which is made once for them."""
+    known = _COLLECTIONS.get(statistics)
+    if known is None:
+        passages = None if recipe.passages is None else Passages.parse(recipe.passages)
+        known = _COLLECTIONS[statistics] = TextCollection(statistics, passages)
+    return known
+
+
+def own_collection(documents: Any) -> TextCollection:
+    """Return a collection whose statistics are those of the texts of each call, with the fields of some documents."""
+    fields = {CONTENTS}
+    numbers = set()
+    for document in documents.values() if isinstance(documents, Mapping) else documents:
+        for name, value in document.items() if isinstance(document, Mapping) else ():
+            if name not in ID_KEYS and is_text(plain_value(value)):
+                fields.add(name)
+            elif isinstance(value, Real) and not isinstance(value, bool):
+                numbers.add(name)
+    return _own_collection(tuple(sorted(fields)), tuple(sorted(numbers - fields)))
+
+
+@lru_cache(maxsize=16)
+def _own_collection(fields: tuple[str, ...], numbers: tuple[str, ...]) -> TextCollection:
+    """Return the collection, which says once what its statistics are."""
+    log.warning(
+        "texts: without an index, statistics are those of the texts of each call alone, analysed as English. Train a "
+        "model, which holds those of its collection, or pass an index."
+    )
+    return TextCollection(Statistics.of_nothing(ENGLISH, fields, numbers), are_own=True)

@@ -1,0 +1,228 @@
+"""Statistics of a collection: its terms and how frequent they are in each field, without its documents.
+
+Features of texts that no index holds need nothing else of an index. A model file holds them as one compressed table:
+
+    lengths of the terms in bytes, uint32; the terms; and for each field document frequencies, uint32, and what
+    collection frequencies are above them, uint64
+
+The bytes of numbers are in planes, the lowest of all first, which zlib compresses well. The fingerprint has a checksum
+of terms and document frequencies: a table of another collection, or a damaged one, is refused.
+"""
+
+from __future__ import annotations
+
+import binascii
+import hashlib
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.runtime.codec import Number, Record, SchemaError, Table, Text, Whole
+from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
+from rerank.types.ids import id_array
+from rerank.types.query_rows import Ints, pointers
+
+MOST_TERMS = 1 << 20  # about 8 MB of a model file
+_MOST_CHARACTERS = 1 << 26
+_MOST_BYTES = 1 << 27  # of all terms
+_COUNT = Whole(0, 2**62)
+FINGERPRINT = Record(
+    {
+        "language": Text(),
+        "documents": _COUNT,
+        "terms": Whole(0, MOST_TERMS),
+        "checksum": Text(),
+        "fields": Table(
+            Record({"documents": Whole(0, 2**31 - 1), "tokens": _COUNT, "terms": _COUNT, "average_length": Number(0.0)})
+        ),
+    }
+)
+
+
+def terms_checksum(vocabulary: NDArray[np.uint8], term_ptr: Ints, doc_freqs: Mapping[str, NDArray[np.int32]]) -> str:
+    """Return a checksum of terms, see `ForwardIndex`, and their document frequencies by field, (n_terms,) each."""
+    checksum = hashlib.sha256(vocabulary.tobytes() + term_ptr.tobytes())
+    for name in sorted(doc_freqs):
+        checksum.update(name.encode("utf8", "replace") + doc_freqs[name].tobytes())
+    return checksum.hexdigest()[:16]
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Statistics of a collection, as a model file holds them.
+
+    Parameters
+    ----------
+    fingerprint : dict
+        That of the index, see `ForwardIndex`.
+    fields : dict of str to bool
+        Whether each field was indexed with positions, in the order of the index.
+    numbers : list of str
+        Names of the numeric fields.
+    joined_fields : list of str or None
+        Fields that make up `contents`, in order, where the build of the index named them.
+    table : str
+        Terms and frequencies, compressed, in base64.
+
+    """
+
+    fingerprint: Annotated[dict[str, Any], FINGERPRINT]
+    fields: dict[str, bool]
+    numbers: list[str]
+    joined_fields: list[str] | None
+    table: Annotated[str, Text(_MOST_CHARACTERS)]
+
+    @classmethod
+    def of(cls, forward: ForwardIndex, joined_fields: Sequence[str] | None) -> Self | None:
+        """Return the statistics of an index; None for one of too many terms.
+
+        Parameters
+        ----------
+        forward : ForwardIndex
+            Its forward arrays.
+        joined_fields : sequence of str or None
+            Fields that make up `contents`, see the class.
+
+        Returns
+        -------
+        Statistics or None
+            The statistics.
+
+        """
+        if len(forward.term_ptr) - 1 > MOST_TERMS or len(forward.vocabulary) > _MOST_BYTES:
+            return None
+        parts = [_planes(np.diff(forward.term_ptr), "<u4"), forward.vocabulary.tobytes()]
+        for field in forward.fields.values():
+            parts += [_planes(field.doc_freq, "<u4"), _planes(field.collection_freq - field.doc_freq, "<u8")]
+        return cls(
+            dict(forward.fingerprint),
+            {name: field.positions is not None for name, field in forward.fields.items()},
+            list(forward.numbers),
+            None if joined_fields is None else list(joined_fields),
+            b64encode(zlib.compress(b"".join(parts), 9)).decode("ascii"),
+        )
+
+    @classmethod
+    def of_nothing(cls, language: str, fields: Sequence[str], numbers: Sequence[str]) -> Self:
+        """Return the statistics of a collection without documents.
+
+        Parameters
+        ----------
+        language : str
+            Code of its analyser.
+        fields, numbers : sequence of str
+            Names of its fields and numbers.
+
+        Returns
+        -------
+        Statistics
+            The statistics.
+
+        """
+        none = np.empty(0, np.int32)
+        counts = {"documents": 0, "tokens": 0, "terms": 0, "average_length": 0.0}
+        fingerprint = {
+            "language": language,
+            "documents": 0,
+            "terms": 0,
+            "checksum": terms_checksum(none.view(np.uint8), np.zeros(1, np.int64), dict.fromkeys(fields, none)),
+            "fields": {name: dict(counts) for name in sorted(fields)},
+        }
+        return cls(fingerprint, dict.fromkeys(fields, True), list(numbers), None, "")
+
+    @cached_property
+    def forward(self) -> ForwardIndex:
+        """Forward arrays of the collection without documents; SchemaError where the table is not what it should be."""
+        n_terms = self.fingerprint["terms"]
+        columns = _Columns(self.table, n_terms)
+        lengths = columns.numbers("<u4").astype(np.int64)
+        term_ptr = pointers(lengths)
+        if term_ptr[-1] > _MOST_BYTES:
+            raise SchemaError(f"terms of at most {_MOST_BYTES:,} bytes", f"{term_ptr[-1]:,}", path="table")
+        vocabulary = np.frombuffer(columns.next_bytes(int(term_ptr[-1])), np.uint8)
+        fields = {name: self._field(name, has_positions, columns) for name, has_positions in self.fields.items()}
+        checksum = terms_checksum(vocabulary, term_ptr, {name: field.doc_freq for name, field in fields.items()})
+        if checksum != self.fingerprint["checksum"]:
+            raise SchemaError(f"terms of checksum {self.fingerprint['checksum']}", f"those of {checksum}", path="table")
+        return ForwardIndex(
+            doc_ids=id_array([]),
+            doc_slots=document_slots(id_array([])),
+            vocabulary=vocabulary,
+            term_ptr=term_ptr,
+            fields=fields,
+            fingerprint=self.fingerprint,
+            numbers={name: np.empty(0) for name in self.numbers},
+        )
+
+    def _field(self, name: str, has_positions: bool, columns: _Columns) -> FieldArrays:
+        """Return the arrays of a field without documents; its tokens are where the positions of the first begin."""
+        counts = self.fingerprint["fields"][name]
+        doc_freq = columns.numbers("<u4").astype(np.int32)
+        collection_freq = doc_freq.astype(np.int64) + columns.numbers("<u8").astype(np.int64)
+        if (doc_freq < 0).any() or (collection_freq < doc_freq).any():
+            raise SchemaError("frequencies from 0", "others", path="table")
+        none = np.empty(0, np.int32)
+        return FieldArrays(
+            name=name,
+            doc_ptr=np.zeros(1, np.int64),
+            terms=none,
+            freqs=none,
+            positions=none if has_positions else None,
+            position_ptr=np.array([counts["tokens"]], np.int64),
+            lengths=none,
+            doc_freq=doc_freq,
+            collection_freq=collection_freq,
+            n_docs_with=counts["documents"],
+        )
+
+    def check(self) -> None:
+        """Raise SchemaError for content that no statistics have."""
+        if sorted(self.fields) != sorted(self.fingerprint["fields"]):
+            raise SchemaError("the fields of the fingerprint", "others", path="fields")
+        if not set(self.joined_fields or ()) <= set(self.fields):
+            raise SchemaError("fields of the collection", "others", path="joined_fields")
+        _ = self.forward
+
+
+class _Columns:
+    """Reads the table of statistics from its beginning on, no more than is asked for; raises SchemaError."""
+
+    def __init__(self, table: str, n_terms: int) -> None:
+        self._n_terms = n_terms
+        self._reader = zlib.decompressobj()
+        try:
+            self._rest = b64decode(table, validate=True)
+        except binascii.Error:
+            raise SchemaError("a compressed table in base64", "other text", path="table") from None
+
+    def next_bytes(self, n_bytes: int) -> bytes:
+        """Return the next bytes; refuse a table that ends before."""
+        parts = [b""]
+        while n_bytes:
+            try:
+                parts.append(self._reader.decompress(self._rest, n_bytes))
+            except zlib.error:
+                raise SchemaError("a compressed table", "a damaged one", path="table") from None
+            self._rest = self._reader.unconsumed_tail
+            n_bytes -= len(parts[-1])
+            if not parts[-1]:
+                raise SchemaError(f"a table of {self._n_terms} terms", "a shorter one", path="table")
+        return b"".join(parts)
+
+    def numbers(self, dtype: str) -> NDArray[Any]:
+        """Return the next column, a number for each term."""
+        size = np.dtype(dtype).itemsize
+        planes = np.frombuffer(self.next_bytes(size * self._n_terms), np.uint8).reshape(size, self._n_terms)
+        return np.ascontiguousarray(planes.T).view(dtype)[:, 0]
+
+
+def _planes(values: NDArray[Any], dtype: str) -> bytes:
+    """Return the bytes of numbers, the lowest of all first."""
+    stored = np.asarray(values).astype(dtype)
+    return np.ascontiguousarray(stored.view(np.uint8).reshape(len(stored), -1).T).tobytes()

@@ -1,0 +1,191 @@
+"""Texts without an index: the statistics of a model's collection, or of the texts themselves, give the same scores."""
+
+from __future__ import annotations
+
+import json
+import logging
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rerank
+from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
+from rerank.index.text_collection import model_for_texts
+from rerank.plugins.texts import TextReranker
+from rerank.runtime.json_files import checksum_of
+from rerank.types import statistics
+from tests.tiny import Tiny
+
+
+@pytest.fixture(scope="module")
+def model_path(index: rerank.Index, collection: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    small = rerank.LambdaMART(n_estimators=10, min_child_samples=2)
+    trained = rerank.train(index, collection.topics, collection.qrels, small, candidates="bm25", k=60, estimate=False)
+    path = tmp_path_factory.mktemp("model") / "model.json"
+    trained.model.save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def of_text(index: rerank.Index, collection: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of features of text alone."""
+    data = index.features(index.search(collection.topics, k=60), collection.topics, collection.qrels)
+    model = rerank.LambdaMART(n_estimators=40, min_child_samples=2).fit(data)
+    model.statistics_ = index.statistics()
+    path = tmp_path_factory.mktemp("model") / "model.json"
+    model.save(path)
+    return path
+
+
+def without_ids(documents: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in document.items() if name != "id"} for document in documents]
+
+
+@pytest.mark.parametrize("n_texts", [1, 2, 45])
+def test_scores_are_those_with_the_index(index: rerank.Index, collection: Tiny, of_text: Path, n_texts: int) -> None:
+    model = rerank.read_model(of_text)
+    documents = [*without_ids(collection.documents), {"title": "unheardof words"}, "plain text", ""][-n_texts:]
+    distinct = []
+    for query in [*collection.topics.values(), "unheardof", "the"]:
+        expected = rerank.rerank_texts(model, query, documents, index=index)
+        distinct.append(len({score for _, score in expected}))
+        assert rerank.rerank_texts(model, query, documents) == expected
+        assert TextReranker(model=of_text).order(query, documents) == [tuple(each) for each in expected]
+    assert max(distinct) > (3 if n_texts > 2 else 0)
+
+
+def test_ten_thousand_texts_and_one_of_a_megabyte_are_ranked(model_path: Path, collection: Tiny) -> None:
+    words = " ".join(document["body"] for document in collection.documents)
+    texts = [f"text {number}" for number in range(10_000)] + [words * (1 + (1 << 20) // len(words))]
+    assert len(texts[-1]) > 1 << 20
+    ranked = rerank.rerank_texts(model_path, collection.topics["q0"], texts)
+    assert sorted(int(each.document) for each in ranked) == list(range(10_001))
+
+
+def test_features_of_similar_judged_queries_are_missing_and_it_is_said_once(
+    index: rerank.Index, model_path: Path, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = rerank.read_model(model_path)
+    named = {document["id"]: document["body"] for document in collection.documents}
+    query = collection.topics["q1"]
+    for _ in range(2):
+        ranked = rerank.rerank_texts(model, query, named)
+    assert caplog.text.count("texts: without an index, the model's features of similar judged queries are missing") == 1
+    unnamed = rerank.rerank_texts(model, query, list(named.values()), index=index)
+    assert dict(ranked) == {list(named)[int(number)]: score for number, score in unnamed}
+
+
+def test_a_field_that_no_text_has_is_warned_of(of_text: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rerank.rerank_texts(rerank.read_model(of_text), "amber", ["amber stone", "birch"])
+    assert "texts: none has the field title, whose features the model reads" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("documents", "expected"),
+    [
+        ([], "documents: expected at least one text, got none"),
+        ([{"colour": "red"}], "expected fields of the index"),
+        (["a\0b"], "expected Unicode text in field 'body', got one with NUL"),
+        ("amber", "expected a list of texts"),
+    ],
+)
+def test_texts_that_cannot_be_ranked_are_refused(model_path: Path, documents: Any, expected: str) -> None:
+    with pytest.raises(InvalidInputError, match=expected):
+        rerank.rerank_texts(model_path, "amber", documents)
+
+
+def test_a_model_that_needs_an_index_is_refused_without_one(
+    index: rerank.Index, collection: Tiny, model_path: Path
+) -> None:
+    data = index.features(index.search(collection.topics), collection.topics, collection.qrels)
+    model = rerank.LambdaMART(n_estimators=3, min_child_samples=2).fit(data)
+    with pytest.raises(ModelMismatchError, match="expected one that holds the statistics of its collection"):
+        rerank.rerank_texts(model, "amber", ["amber"])
+    model.statistics_ = index.statistics()
+    assert rerank.rerank_texts(model, "amber", ["amber"]) == rerank.rerank_texts(model, "amber", ["amber"], index=index)
+    with_vectors = index.using(vectors=rerank.Vectors.learn(index, dimensions=3))
+    data = with_vectors.features(index.search(collection.topics), collection.topics, collection.qrels)
+    model = rerank.LambdaMART(n_estimators=3, min_child_samples=2).fit(data)
+    model.statistics_ = index.statistics()
+    with pytest.raises(ModelMismatchError, match="expected an index with the vectors that its features need"):
+        rerank.rerank_texts(model, "amber", ["amber"])
+    with pytest.raises(InvalidInputError, match="expected an index, whose documents are ranked"):
+        model_for_texts(model_path).rerank(rerank.Topics({"q": "amber"}), None, None)
+
+
+def test_an_index_in_the_place_of_the_model_is_named(index: rerank.Index) -> None:
+    with pytest.raises(InvalidInputError, match="the order model, query, documents; the index is index="):
+        rerank.rerank_texts(index, "unsupervised", "amber", ["amber"])  # type: ignore[arg-type]
+
+
+def test_an_index_of_too_many_terms_leaves_the_model_without_statistics(
+    index: rerank.Index, collection: Tiny, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(statistics, "MOST_TERMS", 10)
+    small = rerank.LambdaMART(n_estimators=3, min_child_samples=2)
+    with caplog.at_level(logging.INFO):
+        trained = rerank.train(index, collection.topics, collection.qrels, small, candidates="bm25", estimate=False)
+    assert trained.model.statistics_ is None
+    assert "statistics: the model holds none" in caplog.text
+
+
+def changed_table(content: dict[str, Any], change: Callable[[bytes], bytes]) -> None:
+    stored = content["statistics"]
+    stored["table"] = b64encode(change(b64decode(stored["table"]))).decode()
+
+
+def other_language(content: dict[str, Any]) -> None:
+    content["statistics"]["fingerprint"]["language"] = "de"
+
+
+def without_a_field(content: dict[str, Any]) -> None:
+    del content["statistics"]["fields"]["title"]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda content: changed_table(content, lambda table: table[: len(table) // 2]), "statistics.table: expected"),
+        (lambda content: changed_table(content, lambda table: table[:99] + bytes(9) + table[108:]), "statistics.table"),
+        (lambda content: changed_table(content, lambda table: b""), "statistics.table: expected text of 1"),
+        (lambda content: content["statistics"].update(table="no base64!"), "statistics.table: expected a compressed"),
+        (other_language, "statistics: expected those of the fingerprint, got those of another collection"),
+        (without_a_field, "statistics.fields: expected the fields of the fingerprint"),
+    ],
+)
+def test_damaged_statistics_or_those_of_another_collection_are_refused(
+    model_path: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None], expected: str
+) -> None:
+    content = json.loads(model_path.read_text("utf8"))
+    change(content)
+    content["checksum"] = checksum_of({name: content[name] for name in content if name not in ("format", "checksum")})
+    (tmp_path / "model.json").write_text(json.dumps(content), "utf8")
+    with pytest.raises(FileFormatError, match=expected):
+        rerank.read_model(tmp_path / "model.json")
+
+
+def test_statistics_have_no_effect_on_what_a_model_is(model_path: Path) -> None:
+    model = rerank.read_model(model_path)
+    checksum = model.checksum()
+    model.statistics_ = None
+    assert model.checksum() == checksum
+
+
+def test_unsupervised_scores_are_those_of_an_index_of_the_texts(
+    collection: Tiny, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    documents = collection.documents[:30]
+    index = rerank.Index.build(documents, tmp_path / "index", vectors=False)
+    texts = without_ids(documents)
+    for query in [*collection.topics.values(), "unheardof amber", "the"]:
+        assert rerank.rerank_texts("unsupervised", query, texts) == rerank.rerank_texts(
+            "unsupervised", query, texts, index=index
+        )
+    joined = [f"{text['title']} {text['body']}" for text in texts]
+    assert TextReranker().order(collection.topics["q0"], joined) == [
+        tuple(each) for each in rerank.rerank_texts("unsupervised", collection.topics["q0"], joined)
+    ]
+    assert "statistics are those of the texts of each call alone" in caplog.text
