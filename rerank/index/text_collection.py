@@ -27,7 +27,7 @@ from rerank.types.retriever import CONTENTS, Passages
 from rerank.types.statistics import Statistics
 from rerank.types.tables import plain_value
 
-REMEDY = "Pass the index (index=), or train the model again with `rerank train` (or set statistics_, see the guide)."
+REMEDY = "Pass the index (index=), or set model.statistics_ = index.statistics(), as `rerank train INDEX` does."
 
 
 class TextCollection(Collection):
