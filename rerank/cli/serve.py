@@ -32,8 +32,9 @@ def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str
 
 
 @click.command("serve")
-@path_argument("index")
+@path_argument("index", required=False)
 @path_argument("models", nargs=-1, metavar="[MODEL ...]")
+@path_option("--model", "alone", text="In place of INDEX: a model of `rerank train INDEX`, to rank texts.")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option(
     "--port",
@@ -83,8 +84,9 @@ def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str
 )
 @functions_option
 def command(
-    index: Path,
+    index: Path | None,
     models: tuple[Path, ...],
+    alone: Path | None,
     token_file: Path | None,
     no_token: bool,
     log: str | None,
@@ -92,6 +94,8 @@ def command(
     **settings: Any,
 ) -> None:
     """Start an HTTP service that searches INDEX and ranks with MODEL, or without judgements if MODEL is not given.
+
+    With --model MODEL alone, it ranks texts (/rerank), and needs no index.
 
     Requests can name further MODELs, and compare two on live searches. The search page is at /, the description of the
     interface at /openapi.json. On SIGTERM, the service finishes running requests and stops. On SIGHUP, or when a file
@@ -103,6 +107,10 @@ def command(
             f"serve: expected {', '.join(_NEEDED)}, got no {' and no '.join(missing)}. "
             f"Run `pip install {' '.join(missing).replace('_', '-')}`."
         )
+    if (index is None) == (alone is None):
+        got = "neither" if index is None else f"{index} and {alone}"
+        raise InvalidInputError(f"serve: expected INDEX [MODEL ...] or --model MODEL, got {got}. Give one of them.")
+    models = models if alone is None else (alone,)
     from rerank.runtime.threads import thread_count
     from rerank.service.settings import Limits, Settings
 

@@ -239,7 +239,7 @@ class Service:
     async def _reload(self) -> None:
         """Serve the model that is now in the file; a model that cannot be served is logged, and the old one stays."""
         try:
-            rankings = await asyncio.to_thread(load_rankings, self.settings, self.engine.index)
+            rankings = await asyncio.to_thread(load_rankings, self.settings, self.engine.collection)
             await asyncio.get_running_loop().run_in_executor(self.batcher.thread, self.engine.take, rankings)
         except Exception as error:
             trace = None if isinstance(error, RerankError | OSError) else error

@@ -21,7 +21,9 @@ from rerank.errors import InvalidInputError, ModelMismatchError, log, unknown_na
 from rerank.features.recipe import Recipe
 from rerank.features.text_bm25 import bm25_scores
 from rerank.index.bound_model import BoundModel, Scored
+from rerank.index.collection import Collection
 from rerank.index.index import Index
+from rerank.index.text_collection import model_for_texts
 from rerank.index.texts import (
     Matcher,
     QueryTexts,
@@ -32,6 +34,7 @@ from rerank.index.texts import (
     position_ids,
     stored_fields,
     text_features,
+    text_passages,
     texts_of_queries,
     texts_of_rows,
 )
@@ -116,7 +119,14 @@ class Ranking:
         }
 
 
-def load_rankings(settings: Settings, index: Index) -> list[Ranking]:
+def opened_collection(settings: Settings) -> Collection:
+    """Return the index, or what the served model holds of that of its training."""
+    if settings.index is not None:
+        return Index.open(settings.index)
+    return model_for_texts(settings.model or UNSUPERVISED).index
+
+
+def load_rankings(settings: Settings, index: Collection) -> list[Ranking]:
     """Return the served model and the others, read and checked; raises RerankError where one cannot be served."""
     named = {name_of(path): path for path in settings.others}
     taken = {BM25_NAME, settings.served_name, *settings.model_names} & set(named)
@@ -128,7 +138,7 @@ def load_rankings(settings: Settings, index: Index) -> list[Ranking]:
     return [_load_ranking(index, name, path) for name, path in {settings.served_name: settings.model, **named}.items()]
 
 
-def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
+def _load_ranking(index: Collection, name: str, path: Path | None) -> Ranking:
     bound = BoundModel.of(index, path or UNSUPERVISED)
     candidates = bound.candidates
     own = set() if candidates.is_single else {part.name for part in candidates.sources}
@@ -188,20 +198,30 @@ class Engine:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.index = Index.open(settings.index, threads=settings.threads)
-        if (scorer := self.index.scorer) is not None:
-            self.index = self.index.using(scorer=replace(scorer, seconds=settings.limits.deadline / 2))
+        self.collection = opened_collection(settings).using(threads=settings.threads)
+        if (scorer := self.collection.scorer) is not None:
+            self.collection = self.collection.using(scorer=replace(scorer, seconds=settings.limits.deadline / 2))
         self.rankings: dict[str, Ranking] = {}
         self.log = None if settings.log_queries is None else QueryLog(settings)
 
+    @property
+    def index(self) -> Index:
+        """The index, whose documents are searched; ServiceError where there is none."""
+        if not isinstance(self.collection, Index):
+            raise ServiceError(
+                404, "service", "an index to search", "a model alone",
+                "Send texts to /rerank, or start the service with an index.",
+            )  # fmt: skip
+        return self.collection
+
     def open(self) -> None:
         """Open the index and the model, and answer a first request of each kind, so that all kernels are compiled."""
-        self.index.searcher  # noqa: B018  # starts Java
-        self.text_field = self.settings.text_field or self.index.main_field  # which plain texts fill
-        if self.text_field not in self.index.forward.fields:
-            raise unknown_name("text-field", self.text_field, self.index.forward.fields)
+        self.collection.analyser  # noqa: B018  # starts Java
+        self.text_field = self.settings.text_field or self.collection.main_field  # which plain texts fill
+        if self.text_field not in self.collection.forward.fields:
+            raise unknown_name("text-field", self.text_field, self.collection.forward.fields)
         self.rankings = {BM25_NAME: self.warmed(Ranking(BM25_NAME))}
-        self.take(load_rankings(self.settings, self.index))
+        self.take(load_rankings(self.settings, self.collection))
 
     def take(self, rankings: Sequence[Ranking]) -> None:
         """Serve rankings from now on, the first under all its names; raises RerankError where one cannot be."""
@@ -213,20 +233,22 @@ class Engine:
     @property
     def field_names(self) -> tuple[str, ...]:
         """Names of the text fields and numbers that documents may have."""
-        return (*self.index.forward.fields, *self.index.forward.numbers)
+        return (*self.collection.forward.fields, *self.collection.forward.numbers)
 
     def warmed(self, ranking: Ranking) -> Ranking:
         """Return a ranking that has answered requests of each kind; raises RerankError where it cannot."""
-        forward = self.index.forward
+        forward = self.collection.forward
         frequent = np.argsort(-forward.fields[CONTENTS].doc_freq.astype(np.int64), kind="stable")[:8].tolist()
         query = " ".join(map(forward.term, frequent)) or "query"
         topics = {"q": query, "other": query.split()[0]}
-        run = self._search(topics, _WARM_ROWS, ranking)
-        if ranking.bound is not None and isinstance(run, UnionRun):
-            ranking.bound.check_candidates(run.retriever, run.sources, what="union")
         if not ranking.reads_runs:
             texts = texts_of_queries({"q": query, "r": query}, {"q": ["a text", query], "r": [query]})
             self._text_scores(texts, ranking)
+        if not isinstance(self.collection, Index):
+            return ranking
+        run = self._search(topics, _WARM_ROWS, ranking)
+        if ranking.bound is not None and isinstance(run, UnionRun):
+            ranking.bound.check_candidates(run.retriever, run.sources, what="union")
         if ranking.bound is None:
             return ranking
         data = ranking.bound.features(run, Topics(topics), whole=True)
@@ -239,7 +261,8 @@ class Engine:
 
     def close(self) -> None:
         """Close the index, and write what the log has."""
-        self.index.close()
+        if isinstance(self.collection, Index):
+            self.collection.close()
         if self.log is not None:
             self.log.close()
 
@@ -270,7 +293,9 @@ class Engine:
             group[0].fault = _fault(error, group[0])
 
     def _check(self, job: Job) -> None:
-        """Refuse a job that names what the index or a model, by name, does not have."""
+        """Refuse a job that names what the index or a model, by name, does not have, or an index that is missing."""
+        if not isinstance(job, RerankJob) or job.doc_ids is not None:
+            _ = self.index
         for name in job.named:
             if name not in self.rankings:
                 raise unknown(404, job.place, name, self.rankings)
@@ -442,7 +467,7 @@ class Engine:
         """Return the best passages of documents, by their numbers in the request."""
         if job.doc_ids is None:
             texts = [job.documents[number] for number in numbers]
-            passages = self.index.text_passages(job.body.query, texts, field=self.text_field)
+            passages = text_passages(self.collection, job.body.query, texts, self.text_field)
         else:
             doc_ids = [job.doc_ids[number] for number in numbers]
             passages = document_passages(self.index, job.body.query, self._numbers(doc_ids))
@@ -468,11 +493,11 @@ class Engine:
         bound = ranking.bound
         if bound is None:
             options = TextOptions(self.text_field, Recipe(families=("document",)))
-            return _first_stage(_text_run(text_features(self.index, texts, options)))
+            return _first_stage(_text_run(text_features(self.collection, texts, options)))
         options = bound.text_options(self.text_field)
         data = text_features(bound.index, texts, options)
         run = _text_run(data)
-        stored = partial(texts_of_rows, self.index, texts, options, run)
+        stored = partial(texts_of_rows, self.collection, texts, options, run)
         return _model_scores(bound, run, data, np.arange(run.n_rows), job, texts.topics, stored)
 
     def _id_scores(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> _Scored:

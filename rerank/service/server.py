@@ -32,10 +32,10 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.families.functions import load_functions
-from rerank.index.index import Index
 from rerank.lucene.jvm import STEADY, add_options
 from rerank.service.app import HANDLERS, PAGE, Guard, Service, json_response
 from rerank.service.bodies import RERANK_PATHS, Events, Rerank, Search, read_body
+from rerank.service.engine import opened_collection
 from rerank.service.querylog import folder_key
 from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings
 from rerank.version import __version__
@@ -329,7 +329,7 @@ def serve(settings: Settings) -> None:
     """Answer requests until SIGTERM, or SIGINT, after which KeyboardInterrupt is raised."""
     if settings.workers > 1 and resource is None:
         raise InvalidInputError(f"--workers: expected 1 on Windows, got {settings.workers}. Leave it out.")
-    Index.open(settings.index)  # is checked before the socket is opened, as the log's folder is
+    opened_collection(settings)  # is checked before the socket is opened, as the log's folder is
     if settings.log_queries is not None:
         folder_key(settings.log_queries)
     listener = bound_socket(settings.host, settings.port)

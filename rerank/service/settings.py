@@ -77,10 +77,10 @@ class Settings:
 
     Parameters
     ----------
-    index : Path
-        Folder of the index.
+    index : Path or None
+        Folder of the index; None where texts are ranked alone, with the statistics that the model holds.
     model : Path or None
-        The model's file; None is the ranking that needs no judgements.
+        The model's file; None is the ranking that needs no judgements, of an index.
     others : tuple of Path
         Files of further models, which requests name as their files without the ending.
     model_names : tuple of str
@@ -109,7 +109,7 @@ class Settings:
 
     """
 
-    index: Path
+    index: Path | None
     model: Path | None = None
     others: tuple[Path, ...] = ()
     model_names: tuple[str, ...] = ()

@@ -435,3 +435,10 @@ def test_bad_input_is_one_line_and_leaves_nothing(case: str, bad: Path, command:
     assert re.fullmatch(rf"rerank: [^\n]*{expected}[^\n]*\n", done.err), done.err
     assert done.out == ""
     assert tree(bad.parent) == before
+
+
+@pytest.mark.parametrize("arguments", ["serve", "serve index --model model.json"])
+def test_serve_takes_an_index_or_a_model_alone(command: Command, arguments: str) -> None:
+    done = command(arguments)
+    assert done.code == 2
+    assert "serve: expected INDEX [MODEL ...] or --model MODEL, got" in done.err

@@ -11,7 +11,8 @@ import pytest
 
 import rerank
 from rerank.rankers.probability_map import logistic
-from tests.service.server import Running, count
+from rerank.service.settings import Settings
+from tests.service.server import LIMITS, Running, count, running
 from tests.tiny import Tiny
 
 
@@ -128,6 +129,28 @@ def test_rerank_of_texts_returns_what_rerank_texts_returns(
         ).tolist()
         assert [each["document"]["text"] for each in results] == [texts[text.document] for text in ranked]
         assert all(0.0 <= each["relevance_score"] <= 1.0 for each in results)
+
+
+def test_a_model_alone_ranks_texts_as_with_its_index_and_refuses_searches(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    data = index.features(index.search(collection.topics, k=60), collection.topics, collection.qrels)
+    model = rerank.LambdaMART(n_estimators=10, min_child_samples=2).fit(data)
+    model.statistics_ = index.statistics()
+    model.save(tmp_path / "alone.json")
+    documents = [{name: each[name] for name in ("title", "body")} for each in collection.documents[:20]]
+    query = collection.topics["q2"]
+    ranked = rerank.rerank_texts(model, query, documents, index=index)
+    with running(Settings(None, tmp_path / "alone.json", limits=LIMITS)) as alone:
+        body = {"query": query, "documents": documents, "raw_scores": True}
+        results = alone.post("/rerank", body).json()["results"]
+        assert [(each["index"], each["relevance_score"]) for each in results] == [tuple(each) for each in ranked]
+        by_bm25 = alone.post("/rerank", {**body, "model": "bm25"}).json()["results"]
+        assert sorted(each["index"] for each in by_bm25) == list(range(20))
+        assert alone.client.get("/models").json()["fields"] == ["body", "contents", "title"]
+        for path, request in (("/search", {"query": query}), ("/rerank", {**body, "documents": [{"id": "d1"}]})):
+            error = alone.post(path, request).json()["error"]
+            assert (error["status"], error["expected"]) == (404, "an index to search")
 
 
 def test_rerank_takes_objects_with_fields_of_the_index(
