@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from rerank.cli.options import (
     path_option,
     refuse_beside,
     remove_query_option,
+    run_names,
 )
 from rerank.errors import InvalidInputError, log
 
@@ -110,6 +111,7 @@ def command(
     and label. With -o FILE.html, the report is a single page that can be read offline. With --clicks LOG and no QRELS,
     a click counts 1 / log2(1 + rank in the run) / P(position examined). --clicks LOG alone prints which of two rankers
     the searchers preferred, where the log's column `ranker` has who added each document (interleaving, A/B test).
+    A RUN of NAME=FILE has this name in tables.
     """
     from rerank.runtime.output import whole_file
 
@@ -143,26 +145,30 @@ def _of_judgements(
     if corpus is not None:
         rerank.read_documents(corpus)  # refuses one that is missing; documents are read later, if any is shown
     measures = parse_measures(options["measures"] or MEASURES, options["level"])  # refuses an unknown one at once
-    _check_no_measure_among(runs)
+    files = run_names(runs)
+    if baseline is not None and str(baseline) not in files:
+        files = run_names((baseline, *runs))
+        baseline = next(iter(files))
+    _check_no_measure_among(files.values())
     judgements: Any = rerank.read_qrels(qrels) if is_page else judgements_of(qrels, measures)
     warn_of_functions(qrels)
     rules = {**{name: options[name] for name in RULES}, "remove_query": removes_query(options["remove_query"], qrels)}
     read = {}
     results = {}
     absent = {}
-    for path in map(str, dict.fromkeys((*(() if baseline in (None, *runs) else (baseline,)), *runs))):
+    for name, path in files.items():
         run = rerank.read_run(path)
         with errors_with_files({f"run {run.name}": path}):
-            results[path] = rerank.evaluate(judgements, run, measures, **rules)
+            results[name] = rerank.evaluate(judgements, run, measures, **rules)
         n_own = 0 if rules["remove_query"] else len(run.own_rows())
         if n_own:
             log.info(f"%s: {OWN_DOCUMENTS}", path, n_own, len(run), "count", "--remove-query")
-        absent[path] = sum(query_id not in run for query_id in judgements)
+        absent[name] = sum(query_id not in run for query_id in judgements)
         if is_page:
-            read[path] = run
+            read[name] = run
     if not options["complete"]:
         log_absent(logging.INFO, ABSENT, absent, len(judgements))
-    first = str(baseline or next(iter(results)))
+    first = next(iter(results)) if baseline is None else str(baseline)
     comparison = compare_results(results, first, test=options["test"], correction=options["correction"])
     if is_page:
         return _page(f"Runs on {qrels.name}", comparison, judgements, read, topics, corpus)
@@ -171,7 +177,7 @@ def _of_judgements(
     return "".join([render(comparison, form, per_query=per_query), "\n", *texts])
 
 
-def _check_no_measure_among(runs: Sequence[Path]) -> None:
+def _check_no_measure_among(runs: Iterable[Path]) -> None:
     """Refuse `-m nDCG@10 AP`, which reads as a run called AP."""
     from rerank.metrics.registry import parse_measures
 
@@ -223,7 +229,8 @@ def _of_clicks(clicks: rerank.Clicks, runs: Sequence[Path], depth: int | None, f
 
     if runs:
         rules = rerank.ValueRules(depth or 10)
-        values = {str(path): rerank.off_policy_value(clicks, rerank.read_run(path), rules) for path in runs}
+        files = run_names(runs)
+        values = {name: rerank.off_policy_value(clicks, rerank.read_run(path), rules) for name, path in files.items()}
         return json.dumps(finite(plain(values)), indent=1) if form == "json" else _table(values, form)
     result = rerank.experiment_result(clicks)
     return json.dumps(asdict(result), indent=1) if form == "json" else _result_table(result, form)

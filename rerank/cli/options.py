@@ -232,6 +232,17 @@ def read_named_runs(pairs: tuple[str, ...]) -> dict[str, rerank.Run]:
     return runs
 
 
+def run_names(runs: Iterable[Path]) -> dict[str, Path]:
+    """Return runs by what tables call them: that of NAME=FILE, otherwise the path; a path that exists is one."""
+    named: dict[str, Path] = {}
+    for run in runs:
+        name, equals, file = str(run).partition("=")
+        name, path = (name, Path(file)) if name and equals and file and not run.exists() else (str(run), run)
+        if named.setdefault(name, path) != path:
+            raise InvalidInputError(f"{run}: expected each name once, got {shown(name)} again. Rename one.")
+    return named
+
+
 def split_base(base: str) -> tuple[str, str]:
     """Return kind and name of `feature:NAME`, `run:FILE` or `model:FILE`; `unsupervised` and `none` have no name."""
     kind, colon, name = base.partition(":")

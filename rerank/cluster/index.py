@@ -148,16 +148,27 @@ class ClusterIndex(Index):
         super().__init__(path, language, **resources)
         self.cluster = cluster
 
-    def features(self, run: Any, topics: Any, qrels: Any = None, *, recipe: Recipe | None = None) -> RankingData:
+    def features(
+        self, run: Any, topics: Any, qrels: Any = None, *, recipe: Recipe | None = None, model: Any = None
+    ) -> RankingData:
         """Return the features of the query-document pairs of a run, see `Index.features`."""
-        data, blocks = self._features(run, topics, qrels, recipe)
+        index, recipe = self._of_model(recipe, model)
+        data, blocks = index._features(run, topics, qrels, recipe)
         return replace(data, X=np.concatenate(list(blocks)))
 
     def write_features(
-        self, path: str | Path, run: Any, topics: Any, qrels: Any = None, *, recipe: Recipe | None = None
+        self,
+        path: str | Path,
+        run: Any,
+        topics: Any,
+        qrels: Any = None,
+        *,
+        recipe: Recipe | None = None,
+        model: Any = None,
     ) -> None:
         """Write features to a file in batches, see `Index.write_features`."""
-        data, blocks = self._features(run, topics, qrels, recipe)
+        index, recipe = self._of_model(recipe, model)
+        data, blocks = index._features(run, topics, qrels, recipe)
         write_data(data, path, blocks)
 
     def rerank(self, model: Any, topics: Any, run: Any = None, *, base: Any = None, **options: Any) -> Run:

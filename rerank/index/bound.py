@@ -17,7 +17,7 @@ from rerank.features.recipe import Recipe
 from rerank.files.beir import OWN_DOCUMENTS
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
 from rerank.files.irds import data_set_name
-from rerank.index.checks import check_topics, log_judged
+from rerank.index.checks import check_topics, log_judged, model_recipe
 from rerank.index.collection import Collection
 from rerank.index.opened import OpenedIndex
 from rerank.index.resources import (
@@ -50,6 +50,7 @@ from rerank.vectors.vectors import ENCODER, Vectors
 if TYPE_CHECKING:
     from rerank.history.history import History
     from rerank.history.judged import IndexHistory, UnnamedHistory
+    from rerank.rankers.ranker import Ranker
 
 MOST_POSTINGS_OF_HISTORY = 1 << 23  # up to which the nearest documents of each document are found unasked
 _FILES = {"vectors": VECTORS, "history": HISTORY}
@@ -326,6 +327,7 @@ class BoundIndex(Collection):
         qrels: QrelsLike | None = None,
         *,
         recipe: Recipe | None = None,
+        model: Ranker | str | Path | None = None,
     ) -> RankingData:
         """Return the features of the query-document pairs of a run.
 
@@ -339,6 +341,9 @@ class BoundIndex(Collection):
             Judgements, for labels.
         recipe : Recipe or None
             The features. None for the default recipe, which includes the features of all resources of the index.
+        model : Ranker, path or None
+            In place of a recipe, a model of this index, or its file: the features are those of its training, with the
+            history that it holds.
 
         Returns
         -------
@@ -349,11 +354,14 @@ class BoundIndex(Collection):
         ------
         InvalidInputError
             If a query has no topic, a document is not in the index, or the history was learned on another index.
+        ModelMismatchError
+            If the model was trained on another index, or has no recipe.
 
         """
         from rerank.features.extract import extract
 
-        inputs = self._extraction(run, topics, qrels, recipe)
+        index, recipe = self._of_model(recipe, model)
+        inputs = index._extraction(run, topics, qrels, recipe)
         words = {term for terms in inputs["query_terms"].values() for term in terms}
         n_known = np.count_nonzero(find_terms(self.forward, [word.encode() for word in words]) >= 0)
         if len(words) >= FEWEST_WORDS and n_known < len(words) / 2:  # e.g. since the queries' language is another
@@ -364,6 +372,18 @@ class BoundIndex(Collection):
                 len(words),
             )
         return extract(**inputs)
+
+    def _of_model(self, recipe: Recipe | None, model: Ranker | str | Path | None) -> tuple[Self, Recipe | None]:
+        """Return the index with the history of a model, and its recipe; without a model, both as they are."""
+        if model is None:
+            return self, recipe
+        from rerank.rankers.ranker import fitted_model
+
+        if recipe is not None:
+            raise InvalidInputError("recipe: expected none beside a model, which has its own, got one. Leave one out.")
+        model = fitted_model(model)
+        self.check_model(model)
+        return self.with_history_of(model), model_recipe(model)
 
     def some_features(
         self, needed: Names[str] | None, run: Run, topics: Topics, *, recipe: Recipe | None = None
@@ -395,6 +415,7 @@ class BoundIndex(Collection):
         qrels: QrelsLike | None = None,
         *,
         recipe: Recipe | None = None,
+        model: Ranker | str | Path | None = None,
     ) -> None:
         """Compute features and write them to a file in batches; memory does not grow with the number of queries.
 
@@ -402,14 +423,15 @@ class BoundIndex(Collection):
         ----------
         path : path
             File name that ends in .npz, .parquet, .svm or .txt (the latter two also with .gz).
-        run, topics, qrels, recipe : as for `features`
+        run, topics, qrels, recipe, model : as for `features`
             The pairs, their labels and their features.
 
         """
         from rerank.features.extract import extract_blocks
         from rerank.files.data import write_data
 
-        inputs = self._extraction(run, topics, qrels, recipe)
+        index, recipe = self._of_model(recipe, model)
+        inputs = index._extraction(run, topics, qrels, recipe)
         if inputs["qrels"] is not None:
             log_judged(inputs["run"], inputs["qrels"])
         data, blocks = extract_blocks(**inputs)

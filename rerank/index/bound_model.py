@@ -9,16 +9,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, log, shown
 from rerank.features.extract import check_resources
-from rerank.features.families.functions import FUNCTIONS
-from rerank.features.recipe import Recipe, defined_functions
+from rerank.features.recipe import Recipe
 from rerank.files.inputs import RunLike
 from rerank.index.bound import BoundIndex, runs_of_features
+from rerank.index.checks import model_recipe
 from rerank.index.collection import Collection
 from rerank.index.resources import needed_resources
 from rerank.index.texts import (
@@ -42,8 +41,6 @@ from rerank.types import Floats, Ints, RankingData, Run, Topics
 from rerank.types.order import position_order, trec_order
 from rerank.types.retriever import Retriever
 from rerank.vectors.encoder import Scorer
-
-_RECIPES: WeakKeyDictionary[Ranker, tuple[Any, Recipe]] = WeakKeyDictionary()  # of a model: as stored, and as read
 
 
 class RankedText(NamedTuple):
@@ -289,27 +286,6 @@ class BoundModel:
             return cutoff.run(scored.data, self.probabilities(scored, texts=True), self.model.kind)
         texts = partial(texts_of_rows, self.index, query_texts, options, scored.data)
         return self.reordered(scored, query_texts.topics, texts).run(self.model.kind)
-
-
-def model_recipe(model: Ranker) -> Recipe:
-    """Return the recipe of a model's features, which is read once for a model.
-
-    Raises ModelMismatchError for a model without a recipe, or with a broken one, and InvalidInputError for one whose
-    functions are not defined: a model stores the names of functions, not their code.
-    """
-    if model.recipe_ is None:
-        raise ModelMismatchError(
-            "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
-        )
-    known = _RECIPES.get(model)
-    if known is None or known[0] is not model.recipe_:  # `fit` replaces the recipe
-        try:
-            known = _RECIPES[model] = model.recipe_, Recipe.from_dict(model.recipe_)
-        except InvalidInputError as error:
-            raise ModelMismatchError(f"model: {error}") from None
-    recipe = known[1]
-    defined_functions(recipe.functions, tuple(FUNCTIONS))
-    return recipe
 
 
 def _check_resources(index: Collection, recipe: Recipe) -> None:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, log
+from rerank.errors import InvalidInputError, ModelMismatchError, log
+from rerank.features.families.functions import FUNCTIONS
+from rerank.features.recipe import Recipe, defined_functions
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import id_array, zeros_apart
 
 if TYPE_CHECKING:
-    pass
+    from rerank.rankers.ranker import Ranker
+
+_RECIPES: WeakKeyDictionary[Any, tuple[Any, Recipe]] = WeakKeyDictionary()  # of a model: as stored, and as read
 
 
 def check_topics(run: Run, topics: Topics) -> None:
@@ -63,3 +68,24 @@ def fingerprint_differences(
             yield from fingerprint_differences(f"{name}.", before, after)
         elif before != after:
             yield name, before, after
+
+
+def model_recipe(model: Ranker) -> Recipe:
+    """Return the recipe of a model's features, which is read once for a model.
+
+    Raises ModelMismatchError for a model without a recipe, or with a broken one, and InvalidInputError for one whose
+    functions are not defined: a model stores the names of functions, not their code.
+    """
+    if model.recipe_ is None:
+        raise ModelMismatchError(
+            "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
+        )
+    known = _RECIPES.get(model)
+    if known is None or known[0] is not model.recipe_:  # `fit` replaces the recipe
+        try:
+            known = _RECIPES[model] = model.recipe_, Recipe.from_dict(model.recipe_)
+        except InvalidInputError as error:
+            raise ModelMismatchError(f"model: {error}") from None
+    recipe = known[1]
+    defined_functions(recipe.functions, tuple(FUNCTIONS))
+    return recipe

@@ -12,7 +12,8 @@ from weakref import WeakKeyDictionary
 from rerank.errors import ModelMismatchError, log
 from rerank.features.recipe import Recipe
 from rerank.files.corpus import ID_KEYS
-from rerank.index.bound_model import BoundModel, model_recipe
+from rerank.index.bound_model import BoundModel
+from rerank.index.checks import model_recipe
 from rerank.index.collection import Collection
 from rerank.index.index import Index
 from rerank.index.resources import Resources, needed_resources

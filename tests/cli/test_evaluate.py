@@ -108,3 +108,15 @@ def test_runs_that_lack_as_many_queries_are_in_one_message(command: Command, wor
     done = command("evaluate", "qrels.txt", str(tmp_path / "a"), str(tmp_path / "b"))
     assert f"{tmp_path}/a, {tmp_path}/b: 8 of 10 judged queries are not in the run" in done.err
     assert done.err.count("judged queries are not in") == 1
+
+
+def test_a_run_has_the_name_that_it_is_given(evaluate, tmp_path: Path) -> None:
+    (tmp_path / "other=run").write_text(RUN)  # a path that exists is a path
+    done = evaluate("Ours=run other=run --baseline Ours -c -m RR --format json")
+    stored = json.loads(done.out)
+    assert list(stored["runs"]) == ["run", "Ours", "other=run"]
+    assert stored["runs"]["Ours"]["mean"] == stored["runs"]["run"]["mean"]
+    assert list(json.loads(evaluate("--baseline Base=run -c -m RR --format json").out)["runs"]) == ["Base", "run"]
+    refused = evaluate("A=run A=other=run")
+    assert refused.code == 2
+    assert "expected each name once, got 'A' again" in refused.err

@@ -189,3 +189,20 @@ def test_unsupervised_scores_are_those_of_an_index_of_the_texts(
         tuple(each) for each in rerank.rerank_texts("unsupervised", collection.topics["q0"], joined)
     ]
     assert "statistics are those of the texts of each call alone" in caplog.text
+
+
+def test_features_of_a_model_are_those_of_its_training(
+    index: rerank.Index, collection: Tiny, model_path: Path, other_index: rerank.Index
+) -> None:
+    model, run = rerank.read_model(model_path), index.search(collection.topics, k=20)
+    data = index.features(run, collection.topics, collection.qrels, model=model_path)
+    assert data.feature_names == model.feature_names_
+    assert any(name.startswith("history.") for name in data.feature_names)
+    assert data.labels is not None
+    rows, better = data.rows("q1"), rerank.rerank(index, model, collection.topics, run)
+    scores = model.predict(data)[rows].tolist()
+    assert dict(better["q1"]) == dict(zip(data.doc_ids[rows].tolist(), scores, strict=True))
+    with pytest.raises(ModelMismatchError, match="expected the index that the model was trained on"):
+        other_index.features(other_index.search({"q": "amber"}), {"q": "amber"}, model=model)
+    with pytest.raises(InvalidInputError, match="recipe: expected none beside a model"):
+        index.features(run, collection.topics, recipe=rerank.Recipe(), model=model)
