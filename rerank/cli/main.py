@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 import click
+from click.shell_completion import shell_complete
 
 from rerank.errors import FileFormatError, RerankError, log, unknown_name
 from rerank.runtime.output import FULL, WRITE_ERRORS
@@ -43,6 +44,9 @@ VERBS = {
 }
 
 
+_COMPLETION = "_RERANK_COMPLETE"  # environment variable, by which a shell asks what may follow
+
+
 class Verbs(click.Group):
     """Imports the module of a verb only when that verb is called, so that help imports neither Numba nor Java."""
 
@@ -53,6 +57,8 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Return the command of a verb; None for an option."""
         if name.startswith("-"):
+            return None
+        if name not in VERBS and ctx.resilient_parsing:  # words of a shell that are to be completed
             return None
         if name not in VERBS:
             raise unknown_name("verb", name, VERBS)
@@ -92,7 +98,8 @@ class Verbs(click.Group):
 def cli(ctx: click.Context, quiet: bool, threads: int | None) -> None:
     """Retrieve documents from a Lucene index, and reorder them with a trained ranking model.
 
-    `rerank VERB -h` describes the arguments and options of a verb.
+    `rerank VERB -h` describes the arguments and options of a verb. In bash, eval "$(_RERANK_COMPLETE=bash_source
+    rerank)" completes verbs and options; zsh and fish have zsh_source and fish_source.
     """
     ctx.with_resource(_log_to_stderr(logging.WARNING if quiet else logging.INFO))
     ctx.with_resource(show_progress(not quiet))
@@ -110,6 +117,8 @@ def run(arguments: list[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # UTF-8 in any locale, and file names with their original bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     try:
+        if _COMPLETION in os.environ:
+            return shell_complete(cli, {}, "rerank", _COMPLETION, os.environ[_COMPLETION])
         with cli.make_context("rerank", list(argv) or ["--help"]) as context:
             cli.invoke(context)
         sys.stdout.flush()

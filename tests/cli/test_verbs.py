@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.cli.main import VERBS, cli
+from rerank.cli.main import VERBS, cli, run
 from rerank.cli.options import ELSEWHERE
 from rerank.evaluation.comparison import CORRECTIONS, DEFAULT_CORRECTION, DEFAULT_TEST, FORMATS, TESTS
 from rerank.features.recipe import Recipe, known_families
@@ -298,3 +298,33 @@ def test_features_take_other_runs_and_rerank_asks_for_them(command: Command, wor
     done = command("rerank", "index", model, "topics.tsv", "-o", out, "--run", "bm25.run", "--run", "a=bm25.run")
     assert done.code == 0
     assert list(rerank.read_run(out)) == list(rerank.read_run("bm25.run"))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected", "absent"),
+    [
+        ("rerank ev", ["plain,evaluate"], "plain,train"),
+        ("rerank evaluate --jud", ["plain,--judged-only"], "plain,--depth"),
+        ("rerank evaluate qrels --correction ho", ["plain,holm"], "plain,none"),
+        ("rerank nothing ev", ["plain,evaluate"], "plain,train"),  # an unknown verb raises nothing
+    ],
+)
+def test_a_shell_completes_verbs_options_and_choices(
+    words: str, expected: list[str], absent: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in (("_RERANK_COMPLETE", "bash_complete"), ("COMP_WORDS", words)):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+    assert run([]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == expected
+    assert absent not in printed
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_gets_the_script_of_completion(
+    shell: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_RERANK_COMPLETE", f"{shell}_source")
+    assert run([]) == 0
+    assert f"_RERANK_COMPLETE={shell}_complete" in capsys.readouterr().out
