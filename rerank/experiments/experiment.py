@@ -47,6 +47,7 @@ from rerank.files.trec import write_run
 from rerank.history.history import History
 from rerank.index.index import Index, opened
 from rerank.index.resources import named_runs, needed_resources
+from rerank.metrics.registry import named
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.bases import UnsupervisedBase
 from rerank.rankers.last_stage import DEPTHS, Gain
@@ -76,8 +77,16 @@ from rerank.training.folds import (
     search_space,
     training_size,
 )
-from rerank.training.train import TRAINED, among_first, judged_queries, scorer_gain, sources_of
-from rerank.types import Qrels, RankingData, Run, Topics, query_rows
+from rerank.training.train import (
+    DEFAULT_METRIC,
+    TRAINED,
+    among_first,
+    judged_queries,
+    noise_of,
+    scorer_gain,
+    sources_of,
+)
+from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_rows
 from rerank.types.ids import same_ids
 from rerank.types.retriever import BM25
 
@@ -146,6 +155,9 @@ class Trial:
         Settings that were tried for each trained system and fold, without the held-out queries.
     gains : mapping of str to Gain
         What the scorer of the index brings to each trained system.
+    noise : mapping of str to float
+        Standard deviation of the training's measure over random states, of each trained system that draws: a smaller
+        difference of two systems says nothing. Measured in the first fold of the first trial.
 
     """
 
@@ -154,6 +166,7 @@ class Trial:
     models: Mapping[str, Sequence[Ranker]]
     tries: Mapping[str, Sequence[Sequence[Try]]]
     gains: Mapping[str, Gain] = field(default_factory=dict)
+    noise: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,6 +183,8 @@ class StudyResult:
         System that the others are compared with; None is the first.
     added : sequence of str
         Systems that the study added by itself: their p-values are corrected apart.
+    measure : str
+        Measure of the training.
     resources : mapping of str to str
         What features were computed from, besides the documents, by name: history (judgements of other queries),
         vectors, encoder.
@@ -180,6 +195,7 @@ class StudyResult:
     results: Mapping[str, EvaluationResult]
     baseline: str | None = None
     added: Sequence[str] = ()
+    measure: str = DEFAULT_METRIC
     resources: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -187,6 +203,9 @@ class StudyResult:
         """The results, compared with those of the baseline."""
         names = [f"{name} ({value})" for name, value in self.resources.items()]
         remarks = [f"features use {', '.join(names)}"] if names else []
+        if noise := self.trials[0].noise:
+            figures = ", ".join(f"{system} {value:.4f}" for system, value in noise.items())
+            remarks.append(f"standard deviation of {self.measure} over random states: {figures}")
         return compare_results(self.results, self.baseline, added=self.added, remarks=remarks)
 
     @property
@@ -278,12 +297,12 @@ def run_experiment(
     check_names("study", settings, [setting.name for setting in fields(Study)])
     with output_folder(output) as folder:
         with prepare(source, topics, qrels, replace(study or Study(), **settings), runs) as prepared:
-            trials = [_trial(prepared, folds) for folds in prepared.folds]
+            trials = [_trial(prepared, folds, not number) for number, folds in enumerate(prepared.folds)]
         study = prepared.study
         results = {system: _mean_result(prepared.qrels, trials, system, study.measures) for system in trials[0].runs}
         baseline = study.baseline or next((name for name in (BASE, study.base) if name in results), None)
         added = [system for system in results if system in ADDED or system.endswith(WITHOUT_HISTORY)]
-        result = StudyResult(trials, results, baseline, added, prepared.resources)
+        result = StudyResult(trials, results, baseline, added, named(study.metric), prepared.resources)
         if folder is not None:
             with staged_output(folder, last=SETTINGS) as staging:
                 _write(result, study, staging)
@@ -410,6 +429,11 @@ class Prepared:
         tuning = Tuning(study.tune, random_state=study.random_state) if study.tune else None
         search = partial(fit_best, new_model(study, ranker, base), tuning)
         return FoldTraining(data_of, folds, search, learns_from_all(study, ranker, training_size(folds)))
+
+    def values(self, run: Run) -> Floats:
+        """Return the measure of the training of each query, 0 for those that the run does not have, (n_queries,)."""
+        measure = named(self.study.metric)
+        return evaluate(self.qrels, run, [measure], complete=True).values[measure]
 
     def scorer_gain(self, run: Run, folds: Mapping[str, int]) -> Gain | None:
         """Return what the scorer of the index brings to a run of held-out queries; None without one."""
@@ -628,8 +652,11 @@ def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[
     return judged
 
 
-def _trial(prepared: Prepared, folds: Mapping[str, int]) -> Trial:
-    """Return the held-out runs and the models of all systems for one assignment of queries to folds."""
+def _trial(prepared: Prepared, folds: Mapping[str, int], is_first: bool) -> Trial:
+    """Return the held-out runs and the models of all systems for one assignment of queries to folds.
+
+    is_first  whether the noise of the trained systems is measured
+    """
     study = prepared.study
     number = max(folds.values()) + 1
     others = [[query_id for query_id, of_query in folds.items() if of_query != fold] for fold in range(number)]
@@ -640,9 +667,12 @@ def _trial(prepared: Prepared, folds: Mapping[str, int]) -> Trial:
     if isinstance(study.base, Ranker):
         fixed = FoldTraining(data_of, folds, partial(_not_trained, study.base), learns_from_all=True)
         runs[BASE] = cross_validated(prepared.workers, fixed, BASE)[2]
+    noise = {}
     for system, base in study.trained.items():
         training = prepared.training(data_of, folds, study.ranker, base)
         models[system], tries[system], runs[system] = cross_validated(prepared.workers, training, system)
+        if is_first and (value := noise_of(training, models[system][0], prepared.values)) is not None:
+            noise[system] = value
         if isinstance(data_of, FoldHistories | FoldCandidates):
             for model, history in zip(models[system], data_of.histories, strict=True):
                 model.history_ = history
@@ -653,7 +683,7 @@ def _trial(prepared: Prepared, folds: Mapping[str, int]) -> Trial:
         runs[system] = cross_validated(prepared.workers, training, system)[2]
     gains = {system: gain for system in models if (gain := prepared.scorer_gain(runs[system], folds)) is not None}
     runs |= {f"{system} {WITH_SCORER}": gain.run for system, gain in gains.items()}
-    return Trial(folds, runs, models, tries, gains)
+    return Trial(folds, runs, models, tries, gains, noise)
 
 
 def _not_trained(model: Ranker, train: RankingData, stop: RankingData | None) -> tuple[Ranker, list[Try]]:
@@ -700,6 +730,7 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
                     ]
                     for system, tries in trial.tries.items()
                 },
+                "noise": dict(trial.noise),
             }
             for trial in result.trials
         ],

@@ -600,16 +600,19 @@ def _estimate(
     data = training.data_of(0).data  # the base reads no features that differ between folds
     unsupervised = float(values(data.run(base.scores(data))).mean()) if isinstance(base, UnsupervisedBase) else None
     before, after = (values(ranking) for ranking in (run, held_out_run))
-    noise = _noise(training, models[0], values)
+    noise = noise_of(training, models[0], values)
     means = float(before.mean()), float(after.mean())
     return Estimate(measure, *means, FOLDS, len(before), unsupervised, noise=noise), models, held_out_run
 
 
-def _noise(training: FoldTraining, model: Ranker, values: Callable[[Run], Floats]) -> float | None:
-    """Return the standard deviation of the estimate over random states, from one fold; None for models without one.
+def noise_of(training: FoldTraining, model: Ranker, values: Callable[[Run], Floats]) -> float | None:
+    """Return the standard deviation of an estimate over random states, from one fold; None for models without one.
 
-    Training the model of the first fold twice more takes a fifth of the estimate's time. Folds vary alone: the variance
-    of their sum is FOLDS times that of one.
+    Training the model of the first fold twice more takes 2 / folds of the estimate's time. Folds vary alone: the
+    variance of their sum is that of one times their number.
+
+    model   of the first fold
+    values  returns the measure of each query of a run, (n_queries,), 0 for queries of the other folds
     """
     if "random_state" not in model.parameter_fields:
         return None
@@ -620,7 +623,7 @@ def _noise(training: FoldTraining, model: Ranker, values: Callable[[Run], Floats
     others = (model.unfitted_copy().set_params(random_state=seed + number) for number in (1, 2))
     drawn = [model, *(other.fit(train, eval_set=stop) for other in others)]
     means = [values(unseen.run(predicted(each, unseen))).mean() for each in drawn]
-    return float(np.std(means, ddof=1) * np.sqrt(FOLDS))
+    return float(np.std(means, ddof=1) * np.sqrt(training.n_folds))
 
 
 def _run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Run:

@@ -220,8 +220,8 @@ def test_evaluate_writes_a_page_with_the_queries_that_changed(command: Command, 
     page = (tmp_path / "page.html").read_text("utf8")
     assert "<h1>Runs on qrels.txt</h1>" in page
     figures = json.loads(command(f"evaluate {arguments} --format json").out)
-    for run in figures["runs"].values():
-        assert all(f"{value:.4f}" in page for value in run["mean"].values())
+    for each in figures["runs"].values():
+        assert all(f"{value:.4f}" in page for value in each["mean"].values())
 
 
 def test_choices_of_a_comparison_are_those_there_are() -> None:

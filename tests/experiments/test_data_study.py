@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -198,3 +199,22 @@ def test_study_result_is_shown_as_its_table(data: RankingData) -> None:
     result = run_experiment(data, base="run", parameters=SMALL)
     assert repr(result) == str(result.comparison) == result.table
     assert set(result.to_frame()["run"]) == set(result.runs)
+
+
+def test_spread_over_random_states_is_that_of_studies_of_other_states(data: RankingData, tmp_path: Path) -> None:
+    folds = {query_id: number % 3 for number, query_id in enumerate(data)}
+    trees = {"n_estimators": 5, "min_child_samples": 3, "colsample_bytree": 0.2}
+    studies = [
+        run_experiment(data, output=tmp_path / f"{seed}", folds=folds, parameters={**trees, "random_state": seed})
+        for seed in range(3)
+    ]
+    held_out = np.array([folds[query_id] == 0 for query_id in studies[0].results["LambdaMART"].query_ids])
+    means = [np.mean(study.results["LambdaMART"].values["nDCG@10"] * held_out) for study in studies]
+    noise = studies[0].trials[0].noise
+    assert noise == {"LambdaMART": pytest.approx(np.std(means, ddof=1) * np.sqrt(3))}
+    assert noise["LambdaMART"] > 0
+    assert f"standard deviation of nDCG@10 over random states: LambdaMART {noise['LambdaMART']:.4f}" in studies[0].table
+    assert json.loads((tmp_path / "0" / "results.json").read_text())["trials"][0]["noise"] == dict(noise)
+    without = run_experiment(data, folds=folds, ranker="plackettluce")
+    assert without.trials[0].noise == {}
+    assert "random states" not in without.table
