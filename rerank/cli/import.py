@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 import rerank
 from rerank.cli.options import output_option, path_argument, path_option, read_if, registered_names
 from rerank.errors import InvalidInputError, log
+
+if TYPE_CHECKING:
+    from rerank.types.retriever import Retriever
 
 
 @click.command("import")
@@ -34,22 +38,23 @@ def command(file: Path, output: Path, form: str | None, names: Path | None, reci
     """
     from rerank.files.lists import read_names
 
-    model = rerank.import_model(
-        file, format=form, feature_names=read_if(read_names, names), recipe=read_if(_recipe, recipe)
-    )
+    values, retriever = (None, None) if recipe is None else _recipe(recipe)
+    model = rerank.import_model(file, format=form, feature_names=read_if(read_names, names), recipe=values)
+    if retriever is not None:
+        model.retriever_ = retriever
     model.save(output)
     content = f"{model.forest_.n_trees} trees" if hasattr(model, "forest_") else "a linear model"
     log.info("%s: %s, %d features, from %s", output, content, model.n_features_in_, model.source_)
 
 
-def _recipe(path: Path) -> rerank.Recipe:
-    """Return the recipe of a TOML file, or of data."""
+def _recipe(path: Path) -> tuple[rerank.Recipe, Retriever | None]:
+    """Return the recipe of a TOML file, or of data, and what retrieved the candidates of these."""
     if path.suffix not in (".npz", ".parquet", ".svm"):
-        return rerank.Recipe.from_toml(path)
+        return rerank.Recipe.from_toml(path), None
     data = rerank.read_data(path)
     if data.recipe is None:
         raise InvalidInputError(
             f"{path}: expected data of `rerank features`, which know their recipe, got others. Give a recipe "
             "(`rerank features --recipe-template`)."
         )
-    return rerank.Recipe.from_dict(data.recipe)
+    return rerank.Recipe.from_dict(data.recipe), data.retriever

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,7 @@ from rerank.runtime.codec import LARGEST, SchemaError
 from rerank.runtime.json_files import read_whole
 from rerank.runtime.output import check_outputs, path_of, whole_file
 from rerank.trees.forest import Forest
+from rerank.types.retriever import Retriever
 
 _OTHERS = {  # beginning of a file: what it is, and what to do
     **dict.fromkeys(
@@ -357,7 +359,8 @@ def import_model(
         Names of the columns in the order of training. None for the names in the file, or those of the recipe, or "1",
         "2", ..., in this order of preference.
     recipe : Recipe, mapping or None
-        How the features are computed; `rerank.rerank` needs it.
+        How the features are computed; `rerank.rerank` needs it. It retrieves candidates by BM25 of the recipe's k1 and
+        b, unless `retriever_` of the model is set to another retriever.
 
     Returns
     -------
@@ -387,7 +390,11 @@ def import_model(
     if names is not None and isinstance(model, TreeModel):
         model = replace(model, first_number=1)
     what = str(Path(source)) if isinstance(source, str | Path) else kind
-    return _ranker(model, kind, names or model.feature_names or hint, plain, what)
+    imported = _ranker(model, kind, names or model.feature_names or hint, plain, what)
+    k1, b = ((plain or {}).get(f"bm25_{name}") for name in ("k1", "b"))
+    if isinstance(k1, Real) and isinstance(b, Real):
+        imported.retriever_ = Retriever.bm25(float(k1), float(b))
+    return imported
 
 
 def _of_file(path: Path, format: str | None, names: tuple[str, ...] | None) -> tuple[TreeModel | LinearModel, str]:

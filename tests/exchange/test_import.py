@@ -258,6 +258,9 @@ def test_names_replace_those_of_the_file(tmp_path: Path) -> None:
     assert model.feature_names_ == ("bm25.title", "bm25.body")
     assert model.recipe_ is not None
     assert rerank.Recipe.from_dict(model.recipe_) == recipe
+    assert str(model.retriever_) == "bm25-k1=0.9-b=0.4"
+    other = rerank.import_model(path, recipe=replace(recipe, bm25_k1=1.2, bm25_b=0.75))
+    assert str(other.retriever_) == "bm25-k1=1.2-b=0.75"  # with which `rerank.rerank` finds its candidates
     with pytest.raises(InvalidInputError, match="expected names of 2 features, got 1"):
         rerank.import_model(path, feature_names=["x"])
     with pytest.raises(InvalidInputError, match="expected each name once"):
