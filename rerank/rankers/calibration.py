@@ -9,6 +9,9 @@ P(any relevant) is learned from the lists as they are and from the same lists wi
 equal weights: it is that of a query that is as likely to have an answer as to have none. Features and scores of the
 latter are computed anew, among the documents that are left: those of the whole list would tell what was taken away.
 
+Few candidates share no term with their query, and texts that are handed over may: a document without one, below all
+that share one, has at most the probability of such candidates in training.
+
 Models of the folds and the one that is stored may score on other scales: scores are measured in standard deviations
 from the mean of the scores of each one's own training rows.
 """
@@ -40,6 +43,7 @@ LEAST_DEVIATION = 1e-30  # of a model's scores; below it, all are equal
 PROFILE = (3, 10)  # first documents whose mean of a predictor describes a list
 FLATTEST = 0.05  # least deviation of the first documents of a list
 RELEVANT = 1.0  # least label of a relevant document
+COVERED = "covered_ratio.contents"  # predictor: the share of the query's terms that a document has
 
 
 class Probabilities(NamedTuple):
@@ -81,36 +85,48 @@ class Scale:
 class ScoredLists:
     """Scored lists of queries, as calibration reads them.
 
-    scores   (n_rows,) float64, measured on the scale of their model
-    columns  (n_rows, n_predictors) float32, NaN where missing
+    scores     (n_rows,) float64, measured on the scale of their model
+    columns    (n_rows, n_predictors) float32, NaN where missing
+    unmatched  (n_rows,) whether a document has no term of the query; False where no predictor tells
     """
 
     query_ptr: Ints
     scores: Floats
     columns: NDArray[np.float32]
+    unmatched: NDArray[np.bool_]
 
     @classmethod
     def of(cls, data: RankingData, scores: Floats, predictors: Sequence[str]) -> Self:
         """Return the lists of data, whose scores are measured."""
-        columns = [data.column(name).astype(np.float32) for name in predictors]
-        return cls(data.query_ptr, scores, np.column_stack([np.empty((data.n_rows, 0), np.float32), *columns]))
+        columns = [np.empty((data.n_rows, 0)), *(data.column(name) for name in predictors)]
+        unmatched = ~(data.column(COVERED) > 0.0) if COVERED in predictors else np.zeros(data.n_rows, np.bool_)
+        return cls(
+            data.query_ptr, scores, np.column_stack([np.empty((data.n_rows, 0), np.float32), *columns]), unmatched
+        )
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Return the lists of several parts as one."""
         sizes = np.concatenate([np.diff(part.query_ptr) for part in parts])
-        scores, columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "columns"))
-        return cls(pointers(sizes), scores, columns)
+        names = ("scores", "columns", "unmatched")
+        return cls(pointers(sizes), *(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def without(self, rows: NDArray[np.bool_]) -> Self:
         """Return the lists without some rows, (n_rows,)."""
         new_rows = np.concatenate([[0], np.cumsum(~rows)])
-        return type(self)(new_rows[self.query_ptr], self.scores[~rows], self.columns[~rows])
+        return type(self)(new_rows[self.query_ptr], self.scores[~rows], self.columns[~rows], self.unmatched[~rows])
 
     def select(self, queries: Ints) -> Self:
         """Return the lists of some queries, by number."""
         rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
-        return type(self)(query_ptr, self.scores[rows], self.columns[rows])
+        return type(self)(query_ptr, self.scores[rows], self.columns[rows], self.unmatched[rows])
+
+    def below_matched(self) -> NDArray[np.bool_]:
+        """Return whether each document has no term of the query, and a lower score than all that have one."""
+        query = query_rows(self.query_ptr)
+        least = np.full(len(self.query_ptr) - 1, np.inf)
+        np.minimum.at(least, query[~self.unmatched], self.scores[~self.unmatched])
+        return self.unmatched & (self.scores < least[query])
 
     def described(self) -> Floats:
         """Return what describes each list, (n_queries, LIST_INPUTS + 2 n_predictors), NaN where missing.
@@ -148,18 +164,29 @@ class ProbabilityMaps:
 
     standardizer      how descriptions of lists become inputs
     documents, lists  the probability of a document, and that of any document of a list
+    unmatched         the greatest probability of a document without a term of the query, below all with one; None in
+                      files of models that do not say it
     """
 
     standardizer: Standardizer
     documents: LogisticMap
     lists: LogisticMap
+    unmatched: Annotated[float, Number(0.0, 1.0)] | None = None
 
     def probabilities(self, lists: ScoredLists) -> tuple[Floats, Floats]:
         """Return the probability of each document, and that of each list, 0 for an empty one."""
         described = lists.described()
         inputs = self.standardizer.inputs(described.astype(np.float32))
         documents = self.documents.probabilities(_document_inputs(lists, described, inputs))
-        return documents, np.where(np.diff(lists.query_ptr) > 0, self.lists.probabilities(inputs), 0.0)
+        sizes = np.diff(lists.query_ptr)
+        of_lists = np.where(sizes > 0, self.lists.probabilities(inputs), 0.0)
+        if self.unmatched is None:
+            return documents, of_lists
+        n_matched = np.bincount(query_rows(lists.query_ptr), ~lists.unmatched, len(sizes))
+        return (
+            np.where(lists.below_matched(), np.minimum(documents, self.unmatched), documents),
+            np.where(n_matched > 0, of_lists, np.minimum(of_lists, sizes * self.unmatched)),
+        )
 
     def check_sizes(self, n_predictors: int) -> None:
         """Raise SchemaError unless the maps are those of lists with so many predictors, and keep the order."""
@@ -311,6 +338,9 @@ class OutOfFold:
         inputs = _document_inputs(self.lists, described, of_lists)
         shared = len(inputs) / max(len(self.fold), 1)
         documents = LogisticMap.fit(inputs, self.relevant, ORDERED, shared=shared)
+        # As if one more such candidate were as likely as the least likely one.
+        n_relevant = self.relevant[self.lists.unmatched].sum() + documents.probabilities(inputs).min()
+        unmatched = float(n_relevant / (self.lists.unmatched.sum() + 1))
         answered = self._has_relevant()
         if self.stripped is None:
             stripped = self.lists.without(self.relevant).select(np.flatnonzero(answered)).described()
@@ -319,7 +349,7 @@ class OutOfFold:
         both = np.concatenate([of_lists, standardizer.inputs(stripped.astype(np.float32))])
         positive = np.concatenate([answered, np.zeros(len(stripped), np.bool_)])
         weights = np.where(positive, 0.5 / max(positive.sum(), 1), 0.5 / max((~positive).sum(), 1)) * len(positive)
-        return ProbabilityMaps(standardizer, documents, LogisticMap.fit(both, positive, 0, weights))
+        return ProbabilityMaps(standardizer, documents, LogisticMap.fit(both, positive, 0, weights), unmatched)
 
 
 def in_order_of(scores: Floats, query_ptr: Ints, probabilities: Floats) -> Floats:

@@ -12,7 +12,7 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.metrics.reliability import Reliability
-from rerank.rankers.calibration import FIRST, OutOfFold, Scale, ScoredLists, in_order_of
+from rerank.rankers.calibration import COVERED, FIRST, OutOfFold, Scale, ScoredLists, in_order_of
 from rerank.rankers.probability_map import MANY, LogisticMap, _isotonic, logistic
 from rerank.runtime.codec import plain
 from rerank.types import query_rows
@@ -247,6 +247,36 @@ def test_lists_without_documents_and_missing_predictors_have_probabilities(model
         assert ((documents > 0.0) & (documents < 1.0)).all()
         assert lists[3] == 0.0
         assert (lists[:3] > 0.0).all()
+
+
+def test_documents_without_a_term_of_the_query_are_as_likely_as_such_candidates_at_most() -> None:
+    data = world(200)
+    names = ("a", "b", COVERED, "ease")
+    scores = data.column("a").astype(np.float64)
+    is_low = scores < -0.5
+    data = replace(
+        data, X=np.where(np.arange(4) == 2, ~is_low[:, None], data.X).astype(np.float32), feature_names=names
+    )
+    scored = out_of_fold(data, scores, (COVERED,))
+    scale = Scale.of(scores)
+    calibration = scored.fit(scale, "")
+    most = calibration.candidates.unmatched
+    assert most is not None
+    nearest = float(np.float32(most))  # probabilities are compared as float32
+    share = data.labels[is_low].mean()
+    assert most == pytest.approx(share, abs=1 / is_low.sum())
+    rows = data.of_rows(np.arange(3 * N_DOCUMENTS))
+    none = replace(rows, X=np.where(np.arange(4) == 2, 0.0, rows.X).astype(np.float32))
+    documents, lists = calibration.probabilities(none, np.full(none.n_rows, scores.max()))
+    assert documents.max() == nearest
+    assert (lists <= N_DOCUMENTS * most).all()
+    one = none.X.copy()
+    one[0, 2] = 1.0  # the first document of the first query has a term
+    first = replace(none, X=one)
+    above = calibration.probabilities(first, np.linspace(3.0, 0.0, none.n_rows)).documents
+    assert above[0] > nearest >= above[1]
+    below = calibration.probabilities(first, np.linspace(0.0, 3.0, none.n_rows)).documents
+    assert (below[1:N_DOCUMENTS] > nearest).any()  # the model knows more than the terms
 
 
 def test_lists_without_their_relevant_documents_are_those_of_the_others() -> None:
