@@ -6,7 +6,7 @@ Boosted trees on costs that labels define: MART, LogistRank (Yin et al. 2016), G
 
 Sizes of trees that are not given follow the number of training queries. With few judged queries many large trees fit
 their noise. With many, the sizes are LightGBM's. Those of fewer than 300 queries were chosen on 8 draws of 10, 20 and
-40 queries of each development collection (sweep_sizes.py of commit a136ab03).
+40 queries of each development collection.
 """
 
 from __future__ import annotations

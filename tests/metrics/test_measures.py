@@ -205,4 +205,4 @@ def test_one_measure_loads_its_file_alone() -> None:
     code = "from rerank.metrics.registry import parse_measure; import sys; parse_measure('RR@10'); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.rpartition(".")[2] for name in done.stdout.split() if name.startswith("rerank.metrics.")}
-    assert loaded & set(FILES.values()) == {"ap"}
+    assert loaded & set(FILES.values()) == {"reciprocal"}
