@@ -46,6 +46,9 @@ _OTHERS = {  # beginning of a file: what it is, and what to do
         "it in a format of its library",
     ),
     b'{"name": "tree"': "the dump of LightGBM. Save the model with booster.save_model(path)",
+    **dict.fromkeys(
+        (b"booster[0]:", b"0:["), "the text dump of XGBoost. Save the model as JSON with save_model('model.json')"
+    ),
     b"binf": "the old binary form of XGBoost. Save the model with save_model('model.json')",
 }
 

@@ -214,6 +214,7 @@ def test_rows_that_count_from_0_have_the_columns_of_lightgbm(tmp_path: Path) -> 
     [
         (pickle.dumps({"a": 1}), "got a pickle, which is code. Load it where you trust it, and pass the estimator"),
         (b'{"name": "tree", "version": "v4"}', "got the dump of LightGBM. Save the model with booster.save_model"),
+        (b"booster[0]:\n0:[f0<0.5] yes=1,no=2,missing=1\n", "got the text dump of XGBoost. Save the model as JSON"),
         (b"binf\x00\x00", "got the old binary form of XGBoost. Save the model with save_model"),
     ],
 )
