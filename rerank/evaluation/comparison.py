@@ -290,6 +290,7 @@ def compare_results(
 MARKS = ((0.01, "**"), (0.05, "*"))  # marks for corrected p-values below the bounds
 MARKED = "* and **: corrected p below 0.05 and 0.01"
 FORMATS = ("table", "tsv", "json", "latex")
+_BOLD = "\ue000", "\ue001"  # private characters, which become a command when tabulate has escaped the cells
 TABLES = {"table": "simple", "latex": "latex_booktabs"}  # forms of tabulate
 
 
@@ -383,7 +384,10 @@ DIFFERENCE_HEADER = ["run", "measure", "difference", "95 % interval", "d", "p", 
 
 def _comparison_text(comparison: Comparison, form: str) -> str:
     rows = mean_rows(comparison, marked=form == "latex")
-    parts = [text_table(rows, ["run", *comparison.measures], form=TABLES[form])]
+    if form == "latex":
+        rows = [_with_best(comparison, *row) for row in rows]
+    means = text_table(rows, ["run", *comparison.measures], form=TABLES[form])
+    parts = [means.replace(_BOLD[0], r"\textbf{").replace(_BOLD[1], "}")]
     if comparison.pairs:
         cells = [difference_cells(comparison, *pair) for pair in comparison.pairs]
         parts.append(text_table(cells, DIFFERENCE_HEADER, form=TABLES[form]))
@@ -391,6 +395,17 @@ def _comparison_text(comparison: Comparison, form: str) -> str:
     if form == "latex":
         lines = [f"% {line}" for line in (*([MARKED] if comparison.pairs else []), *lines)]
     return "\n\n".join([*parts, *lines])
+
+
+def _with_best(comparison: Comparison, run: str, *means: str) -> list[str]:
+    """Return a row of `mean_rows`, its means that are the best of a measure, as they are printed, between _BOLD."""
+    results = comparison.results
+    cells = [run]
+    for measure, mean in zip(comparison.measures, means, strict=True):
+        best = figure(max(result[measure] for result in results.values()))
+        is_best = measure in comparison.compared and len(results) > 1 and figure(results[run][measure]) == best
+        cells.append(f"{_BOLD[0]}{mean}{_BOLD[1]}" if is_best else mean)
+    return cells
 
 
 def mean_rows(comparison: Comparison, marked: bool) -> list[list[str]]:

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from html import escape
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -51,11 +52,21 @@ class Shown:
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
         """Return the column names, the values of the first n rows, and the number of all rows."""
 
-    def __repr__(self) -> str:
-        """Return the counts and the first rows as text."""
+    def _cells(self) -> tuple[list[list[str]], list[list[Any]], int]:
+        """Return the header and the first rows as texts, the values of these rows, and the number of all rows."""
         header, rows, n_rows = self.first_rows(FIRST_ROWS)
         others = ["..."] if len(header) > FIRST_COLUMNS else []
-        cells = [[*map(_cell, row[:FIRST_COLUMNS]), *others] for row in (header, *rows)]
+        return [[*map(_cell, row[:FIRST_COLUMNS]), *others] for row in (header, *rows)], rows, n_rows
+
+    def _repr_html_(self) -> str:
+        """Return the counts and the first rows for a notebook."""
+        (header, *cells), rows, n_rows = self._cells()
+        more = "<p>...</p>" if n_rows > len(rows) else ""
+        return f"<p>{escape(self.summary())}</p>\n{text_table(cells, header, len(header), 'html')}{more}"
+
+    def __repr__(self) -> str:
+        """Return the counts and the first rows as text."""
+        cells, rows, n_rows = self._cells()
         aligned = []
         for column, texts in enumerate(zip(*cells, strict=True)):
             is_number = bool(rows) and all(isinstance(row[column], int | float) for row in rows)

@@ -90,7 +90,8 @@ def test_latex_is_booktabs_with_marks_and_its_notes_as_comments(compared) -> Non
     mark = "**" if compared.p_values["good_1%"]["RR"] < 0.01 else "*"
     assert compared.is_significant("good_1%", "RR")
     cells = [[cell.strip() for cell in line.rstrip("\\").split("&")] for line in text.splitlines()]
-    assert [r"good\_1\%", f"1.0000{mark}", f"1.0000{mark}"] in cells
+    best = rf"\textbf{{1.0000{mark}}}"
+    assert [r"good\_1\%", best, best] in cells
     assert ["bad", *(f"{compared.results['bad'][measure]:.4f}" for measure in compared.measures)] in cells
     assert "% policy" in text
     for line in text.splitlines():

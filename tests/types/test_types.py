@@ -334,3 +334,13 @@ def test_qrels_and_runs_are_read_as_mappings() -> None:
         assert (table.get("q1"), table.get("x"), table.get("x", {})) == ({"d1": 1}, None, {})
         assert "q2" in table
         assert "x" not in table.keys()  # noqa: SIM118
+
+
+def test_records_are_tables_in_notebooks_and_what_they_hold_is_text() -> None:
+    run = Run.of({f"q{number}": {"<b>a&b</b>": 2.0, "b": 1.0} for number in range(4)})
+    html = run._repr_html_()
+    assert "<p>Run &#x27;rerank&#x27;: 4 queries, 8 documents</p>" in html
+    assert "&lt;b&gt;a&amp;b&lt;/b&gt;" in html
+    assert "<b>" not in html
+    assert html.count("<tr>") == 1 + 5
+    assert html.endswith("</table><p>...</p>")
