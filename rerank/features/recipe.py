@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
 from rerank.files.source import read_toml
 from rerank.runtime.codec import Choice, Field, Names, Number, Record, SchemaError, Sizes, Table, Text
-from rerank.runtime.registry import Registry
+from rerank.runtime.registry import Registry, import_installed
 from rerank.types.retriever import PASSAGE_EXAMPLE, PASSAGE_RULE, Passages
 
 _REGISTRY: Registry[Family] = Registry("family of features", "rerank.features.families", of_instances=True)
@@ -159,7 +159,13 @@ def history_family_names(spaces: Container[str] = ()) -> tuple[str, ...]:
 
 
 def _names(chosen: Callable[[Family], bool]) -> tuple[str, ...]:
-    return tuple(name for name, member in known_families().items() if chosen(member))
+    """Return families of this package: those of others are computed on request, since installing changes no result."""
+    known, others = known_families(), import_installed()
+    return tuple(
+        name
+        for name, member in known.items()
+        if type(member).__module__.partition(".")[0] not in others and chosen(member)
+    )
 
 
 class _Passages(Field):

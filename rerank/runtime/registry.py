@@ -1,21 +1,50 @@
-"""Registries: objects by name. A new object is a module of the package that registers it.
+"""Registries: objects by name. A new object is a module of the package that registers it, or of an installed package.
 
 Functions of the user's that a call or a command names, `module:function`: encoders, judges.
 """
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
 
-from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.runtime.fillers import FILLERS
 
 Entry = TypeVar("Entry")
 Registered = TypeVar("Registered", bound=Any)
+GROUP = "rerank"  # of entry points
 _MOST_CHARACTERS = 200  # of an exception's text
+
+
+def import_installed() -> frozenset[str]:
+    """Import the modules that other packages name as entry points, and which register what they add.
+
+    Returns the names of these packages.
+    """
+    points = _entry_points()
+    for point in points:
+        _load(point)
+    return frozenset(point.module.partition(".")[0] for point in points)
+
+
+@cache
+def _entry_points() -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=GROUP))
+
+
+@cache
+def _load(point: EntryPoint) -> None:
+    """Import the module of an entry point, once; log one that fails, which stops nothing that does not need it."""
+    try:
+        point.load()
+    except Exception as error:  # of code of others
+        text = "%s: expected an entry point of the group %s that can be imported, got %s. Update or uninstall it."
+        log.warning(text, point.value, GROUP, exception_text(error))
 
 
 class Registry(Generic[Entry]):
@@ -58,6 +87,7 @@ class Registry(Generic[Entry]):
             for package in (*self.packages, *FILLERS.get(self.what, ())):
                 for module in iter_modules(import_module(package).__path__):
                     import_module(f"{package}.{module.name}")
+            import_installed()
             self._all_imported = True
         return dict(sorted(self._entries.items()))
 
