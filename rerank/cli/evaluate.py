@@ -145,10 +145,7 @@ def _of_judgements(
     if corpus is not None:
         rerank.read_documents(corpus)  # refuses one that is missing; documents are read later, if any is shown
     measures = parse_measures(options["measures"] or MEASURES, options["level"])  # refuses an unknown one at once
-    files = run_names(runs)
-    if baseline is not None and str(baseline) not in files:
-        files = run_names((baseline, *runs))
-        baseline = next(iter(files))
+    files, first = _named_files(runs, baseline)
     _check_no_measure_among(files.values())
     judgements: Any = rerank.read_qrels(qrels) if is_page else judgements_of(qrels, measures)
     warn_of_functions(qrels)
@@ -168,13 +165,23 @@ def _of_judgements(
             read[name] = run
     if not options["complete"]:
         log_absent(logging.INFO, ABSENT, absent, len(judgements))
-    first = next(iter(results)) if baseline is None else str(baseline)
     comparison = compare_results(results, first, test=options["test"], correction=options["correction"])
     if is_page:
         return _page(f"Runs on {qrels.name}", comparison, judgements, read, topics, corpus)
     form, per_query = options["form"], options["per_query"]
     texts = text_lines(results, form) if per_query and form != "json" else ()
     return "".join([render(comparison, form, per_query=per_query), "\n", *texts])
+
+
+def _named_files(runs: Sequence[Path], baseline: Path | None) -> tuple[dict[str, Path], str]:
+    """Return runs by name, with a baseline that is none of them first, and the name of the baseline."""
+    files = run_names(runs)
+    if baseline is None:
+        return files, next(iter(files))
+    if str(baseline) in files:
+        return files, str(baseline)
+    files = run_names((baseline, *runs))
+    return files, next(iter(files))
 
 
 def _check_no_measure_among(runs: Iterable[Path]) -> None:

@@ -107,18 +107,12 @@ def command(
             f"serve: expected {', '.join(_NEEDED)}, got no {' and no '.join(missing)}. "
             f"Run `pip install {' '.join(missing).replace('_', '-')}`."
         )
-    if (index is None) == (alone is None):
-        got = "neither" if index is None else f"{index} and {alone}"
-        raise InvalidInputError(f"serve: expected INDEX [MODEL ...] or --model MODEL, got {got}. Give one of them.")
-    models = models if alone is None else (alone,)
     from rerank.runtime.threads import thread_count
     from rerank.service.settings import Limits, Settings
 
     token = _token(token_file, no_token, settings["host"])
     kind, folder = _log(log)
-    for model in models:
-        if not model.is_file():
-            raise MissingFileError(model, "a model file")
+    models = _models(index, models, alone)
     from rerank.service.server import serve
 
     serve(
@@ -135,6 +129,18 @@ def command(
             **settings,
         )
     )
+
+
+def _models(index: Path | None, models: tuple[Path, ...], alone: Path | None) -> tuple[Path, ...]:
+    """Return the files of the models; refuse a model in place of an index beside one."""
+    if (index is None) == (alone is None):
+        got = "neither" if index is None else f"{index} and {alone}"
+        raise InvalidInputError(f"serve: expected INDEX [MODEL ...] or --model MODEL, got {got}. Give one of them.")
+    models = models if alone is None else (alone,)
+    for model in models:
+        if not model.is_file():
+            raise MissingFileError(model, "a model file")
+    return models
 
 
 def _token(file: Path | None, without: bool, host: str) -> str | None:
