@@ -28,6 +28,7 @@ from rerank.types.retriever import CONTENTS, Passages
 from rerank.types.statistics import Statistics
 from rerank.types.tables import plain_value
 
+WITHOUT_VECTORS = "`rerank index --no-vectors`, index.using(vectors=False, encoder=False)"
 REMEDY = "Pass the index (index=), or set model.statistics_ = index.statistics(), as `rerank train INDEX` does."
 
 
@@ -130,14 +131,15 @@ def model_for_texts(model: Ranker | str | Path, index: Index | None = None, docu
         return BoundModel.of(own_collection(documents), model, union=False)
     model = fitted_model(model)
     recipe = model_recipe(model)
-    if model.statistics_ is None:
-        raise ModelMismatchError(
-            f"model: expected one that holds the statistics of its collection, or an index, got neither. {REMEDY}"
-        )
     needs = [name for name in needed_resources(recipe) if name != "history"]
     if needs:
         raise ModelMismatchError(
-            f"model: expected an index with the {needs[0]} that its features need, got none. Pass the index (index=)."
+            f"model: expected an index with the {needs[0]} that its features need, got none. Pass the index (index=), "
+            f"or train on it without ({WITHOUT_VECTORS})."
+        )
+    if model.statistics_ is None:
+        raise ModelMismatchError(
+            f"model: expected one that holds the statistics of its collection, or an index, got neither. {REMEDY}"
         )
     return BoundModel.of(_collection(model.statistics_, recipe), model, union=False)
 

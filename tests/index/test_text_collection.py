@@ -132,6 +132,19 @@ def test_an_index_of_too_many_terms_leaves_the_model_without_statistics(
     assert "statistics: the model holds none" in caplog.text
 
 
+def test_a_model_of_vectors_holds_no_statistics_and_it_is_said(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    bound = index.using(vectors=rerank.Vectors.learn(index, dimensions=3))
+    small = rerank.LambdaMART(n_estimators=3, min_child_samples=2)
+    with caplog.at_level(logging.INFO):
+        trained = rerank.train(bound, collection.topics, collection.qrels, small, candidates="bm25", estimate=False)
+    assert trained.model.statistics_ is None
+    assert "its features need the vectors of the index: texts are ranked with the index" in caplog.text
+    with pytest.raises(ModelMismatchError, match="or train on it without"):
+        rerank.rerank_texts(trained.model, "amber", ["amber"])
+
+
 def changed_table(content: dict[str, Any], change: Callable[[bytes], bytes]) -> None:
     stored = content["statistics"]
     stored["table"] = b64encode(change(b64decode(stored["table"]))).decode()
