@@ -55,6 +55,17 @@ def documents_of(options: Options, name: str) -> list[dict[str, Any]]:
     return list(rerank.read_documents(folder_of(options, "collections", name, "corpus.jsonl")))
 
 
+def whole_collection(options: Options, name: str) -> tuple[Any, dict[str, str], rerank.Qrels]:
+    """Return documents, judged topics and judgements of a collection; `demo` is the docstrings of the library."""
+    from rerank.experiments.demo import library_collection
+
+    if name != "demo":
+        return documents_of(options, name), *judged(options, name)
+    library = library_collection()
+    names = [query_id for query_id in library.topics if query_id in library.qrels]
+    return library.documents, dict(library.topics), some_queries(library.qrels, names)
+
+
 @contextmanager
 def opened(options: Options, name: str, vectors: bool | None = False) -> Iterator[rerank.Index]:
     """Index a collection in a temporary folder; vectors None learns them as `rerank index` does."""

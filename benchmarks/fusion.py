@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import rerank
-from benchmarks.data import SMALL, documents_of, judged, opened, some_queries
+from benchmarks.data import SMALL, judged, opened, some_queries, whole_collection
 from benchmarks.measuring import MEASURE, folds, mean_of_run, values_of_run
 from benchmarks.registry import Options, Row, benchmark
 
@@ -133,7 +133,7 @@ def pipelines(options: Options) -> Iterator[Row]:
     """nDCG@10 and milliseconds of pipelines of LangChain and Haystack from a query to ten documents, one at a time."""
     logging.getLogger("haystack").setLevel(logging.ERROR)
     for name in options.chosen_collections(("demo", "cranfield")):
-        documents, topics, qrels = _whole_collection(options, name)
+        documents, topics, qrels = whole_collection(options, name)
         names = list(qrels)
         order = np.random.default_rng(0).permutation(len(names))
         learned = LEARNED if name == "demo" else len(names) * 4 // 5
@@ -152,17 +152,6 @@ def pipelines(options: Options) -> Iterator[Row]:
             tested = {query_id: topics[query_id] for query_id in test[: options.pick(200, 20)]}
             for system, answer in {**_langchain(folder, found), **_haystack(folder, found)}.items():
                 yield {"collection": name, "pipeline": system, **_of_pipeline(answer, tested, qrels)}
-
-
-def _whole_collection(options: Options, name: str) -> tuple[Any, dict[str, str], rerank.Qrels]:
-    """Return documents, topics and judgements."""
-    from rerank.experiments.demo import library_collection
-
-    if name != "demo":
-        return documents_of(options, name), *judged(options, name)
-    library = library_collection()
-    names = [query_id for query_id in library.topics if query_id in library.qrels]
-    return library.documents, dict(library.topics), some_queries(library.qrels, names)
 
 
 def _of_pipeline(answer: Answer, topics: dict[str, str], qrels: rerank.Qrels) -> Row:

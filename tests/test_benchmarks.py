@@ -9,13 +9,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from benchmarks import registry
 from benchmarks.__main__ import as_text, find, main, run
+from benchmarks.draws import DRAWS, STAGES, Draw, Pool
 from benchmarks.guard import check
 from benchmarks.registry import Benchmark, BenchmarkError, Options, Row, known
+from rerank.types import RankingData
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = ("numba", "scipy", "lightgbm", "xgboost", "pandas", "matplotlib", "jnius", "pyarrow")
@@ -96,3 +99,22 @@ def test_guard_fails_where_a_ratio_fell_by_a_tenth() -> None:
 def test_picture_of_a_benchmark_without_one_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BenchmarkError, match=r"^squares has no picture$"):
         run(Benchmark(squares, "numbers", "", (), None), Options(), tmp_path / "picture.png")
+
+
+def test_draws_learn_from_no_topic_that_they_measure_on() -> None:
+    query_ids = np.array([f"q{number}" for number in range(10)])
+    doc_ids = np.array(["d"] * 10)
+    data = RankingData(query_ids, np.arange(11), doc_ids, np.zeros((10, 1), np.float32), ("x",))
+    pool = Pool(data.select(range(6)), data.select(range(4, 10)), np.zeros(6))
+    for seed in range(5):
+        train, measured = pool.parts(Draw("any", 4, seed))
+        assert len(train) == 4
+        names = {*train.query_ids.tolist(), *pool.measured.query_ids[measured].tolist()}
+        assert len(names) == len(train) + len(measured)
+        assert names >= set(pool.measured.query_ids.tolist())
+
+
+def test_choices_and_their_check_have_twenty_draws_each_and_share_one_collection() -> None:
+    collections = [{draw.collection for draw in DRAWS[stage]} for stage in STAGES]
+    assert [len(set(DRAWS[stage])) for stage in STAGES] == [20, 20]
+    assert collections[0] & collections[1] == {"nfcorpus"}
