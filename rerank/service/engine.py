@@ -242,7 +242,8 @@ class Engine:
         query = " ".join(map(forward.term, frequent)) or "query"
         topics = {"q": query, "other": query.split()[0]}
         if not ranking.reads_runs:
-            texts = texts_of_queries({"q": query, "r": query}, {"q": ["a text", query], "r": [query]})
+            text = dict.fromkeys(forward.fields.keys() - {CONTENTS}, query) or query
+            texts = texts_of_queries({"q": query, "r": query}, {"q": {"1": text, "2": "a text"}, "r": {"1": text}})
             self._text_scores(texts, ranking)
         if not isinstance(self.collection, Index):
             return ranking
