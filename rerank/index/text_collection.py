@@ -7,10 +7,8 @@ from functools import cached_property, lru_cache
 from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar
-from weakref import WeakKeyDictionary
 
 from rerank.errors import ModelMismatchError, log
-from rerank.features.recipe import Recipe
 from rerank.files.corpus import ID_KEYS
 from rerank.index.bound_model import BoundModel
 from rerank.index.checks import model_recipe
@@ -97,9 +95,6 @@ class _Opened:
         return TextAnalyser(self.statistics.forward, self.analyser.language, self._are_own)
 
 
-_COLLECTIONS: WeakKeyDictionary[Statistics, TextCollection] = WeakKeyDictionary()  # with the words that they know
-
-
 def model_for_texts(model: Ranker | str | Path, index: Index | None = None, documents: Any = ()) -> BoundModel:
     """Return a model that is applied to texts, with the statistics of an index or, without one, those that it holds.
 
@@ -141,16 +136,13 @@ def model_for_texts(model: Ranker | str | Path, index: Index | None = None, docu
         raise ModelMismatchError(
             f"model: expected one that holds the statistics of its collection, or an index, got neither. {REMEDY}"
         )
-    return BoundModel.of(_collection(model.statistics_, recipe), model, union=False)
+    return BoundModel.of(_collection(model.statistics_, recipe.passages), model, union=False)
 
 
-def _collection(statistics: Statistics, recipe: Recipe) -> TextCollection:
-    """Return the collection of a model's statistics, which is made once for them."""
-    known = _COLLECTIONS.get(statistics)
-    if known is None:
-        passages = None if recipe.passages is None else Passages.parse(recipe.passages)
-        known = _COLLECTIONS[statistics] = TextCollection(statistics, passages)
-    return known
+@lru_cache(maxsize=16)
+def _collection(statistics: Statistics, passages: str | None) -> TextCollection:
+    """Return the collection of a model's statistics, which is made once for them, with the words that it knows."""
+    return TextCollection(statistics, None if passages is None else Passages.parse(passages))
 
 
 def own_collection(documents: Any) -> TextCollection:

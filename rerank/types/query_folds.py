@@ -32,6 +32,13 @@ def numbered_groups(groups: Ints) -> tuple[Ints, Ints]:
     return np.argsort(np.argsort(first))[numbers], np.sort(first)
 
 
+def _order_of_ids(data: RankingData, query: int) -> Ints:
+    """Return the rows of a query in the order of their stored ids, (n_documents,) int64."""
+    first, last = data.query_ptr[query : query + 2].tolist()
+    order: Ints = first + np.argsort(data.stored_ids[first:last], kind="stable")
+    return order
+
+
 def groups_of_queries(data: RankingData) -> Ints:
     """Return the group of each query of data, (n_queries,) int64.
 
@@ -39,18 +46,18 @@ def groups_of_queries(data: RankingData) -> Ints:
     """
     if data.query_groups is not None:
         return data.query_groups
-    orders = {}
     alike: dict[bytes, list[int]] = {}  # queries with the same ids, and the same features of the first document
     for query, (first, last) in enumerate(pairwise(data.query_ptr.tolist())):
         if last - first > 1:
-            orders[query] = first + np.argsort(data.stored_ids[first:last], kind="stable")
-            key = data.stored_ids[orders[query]].tobytes() + data.X[orders[query][0]].tobytes()
-            alike.setdefault(key, []).append(query)
+            order = _order_of_ids(data, query)
+            digest = blake2b(data.stored_ids[order].tobytes(), digest_size=16)
+            digest.update(data.X[order[0]].tobytes())
+            alike.setdefault(digest.digest(), []).append(query)
     groups = np.arange(len(data))
     for queries in alike.values():
         if len(queries) > 1:
             numbers: dict[bytes, int] = {}
             for query in queries:
-                digest = blake2b(data.X[orders[query]].tobytes(), digest_size=16).digest()
-                groups[query] = numbers.setdefault(digest, query)
+                rows = data.X[_order_of_ids(data, query)]
+                groups[query] = numbers.setdefault(blake2b(rows.tobytes(), digest_size=16).digest(), query)
     return groups
