@@ -15,7 +15,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3}" -m venv "$folder/venv"
 "$folder/venv/bin/pip" install -q --disable-pip-version-check \
-    langchain-classic==1.0.8 llama-index-core==0.14.25
+    langchain-classic==1.0.8 langchain-core==1.8.3 llama-index-core==0.14.25
 
 expected='LangChain 1 4 2
 LlamaIndex 3 4 2, the second has 1/60.0'
