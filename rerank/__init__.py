@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         LambdaMART as LambdaMART,
         LogistRank as LogistRank,
     )
+    from rerank.rankers.coordinate_ascent import CoordinateAscent as CoordinateAscent
     from rerank.rankers.cutoff import Cutoff as Cutoff
     from rerank.rankers.fusion import apply_fusion as apply_fusion, learn_fusion as learn_fusion
     from rerank.rankers.linear import (
@@ -75,6 +76,7 @@ _HOMES = {
     "Candidates": "rerank.retrieval.base",
     "Clicks": "rerank.clicks.record",
     "Cluster": "rerank.cluster.cluster",
+    "CoordinateAscent": "rerank.rankers.coordinate_ascent",
     "Cutoff": "rerank.rankers.cutoff",
     "Ensemble": "rerank.rankers.auto",
     "GBRank": "rerank.rankers.boosted",

@@ -65,9 +65,52 @@ class StandardizedRanker(Ranker):
         return lambda weights: valid.start_scores + unit * scores(weights, inputs)
 
 
-@dataclass(eq=False, repr=False)
 class LinearRanker(StandardizedRanker):
-    """Base class of the linear rankers; a ranker adds its objective.
+    """Base class of the rankers whose scores are base + inputs @ w + b, the inputs standardized features.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_inputs,), dtype float64
+        w, in the unit of the base scores.
+    intercept_ : float
+        b.
+
+    """
+
+    weights_at: ClassVar[str] = "weights_"
+    learned: ClassVar[Mapping[str, Any]] = {
+        **PROGRESS,
+        "standardizer": Standardizer,
+        "weights": Floats,
+        "intercept": float,
+    }
+    weights_: Floats
+    intercept_: float
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Size of each feature's weight on standardized values, (n_features,) float64.
+
+        The weight of the input that says whether the feature is missing is added.
+        """
+        return np.bincount(self.standardizer_.features, np.abs(self.weights_), self.n_features_in_).astype(np.float64)
+
+    def _input_scores(self, inputs: Floats) -> Floats:
+        return product(inputs, self.weights_) + self.intercept_
+
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        for first in range(0, len(X), BLOCK):
+            added = self.standardizer_.inputs(X[first : first + BLOCK]) * self.weights_
+            np.add.at(out[first : first + BLOCK].T, self.standardizer_.features, added.T)
+        out[:, -1] += self.intercept_
+
+    def _check_learned(self) -> None:
+        self.standardizer_.check_sizes(self.n_features_in_, len(self.weights_))
+
+
+@dataclass(eq=False, repr=False)
+class LinearCostRanker(LinearRanker):
+    """Base class of the linear rankers that minimise a cost; a ranker adds its objective.
 
     The weights minimise 1/2 |w|^2 + C cost((base - m) / u + inputs @ w + b), found from w = 0. Inputs are the
     standardized features (standardizer.py); b is an intercept, where the ranker has one; m is the base scores' mean,
@@ -90,25 +133,10 @@ class LinearRanker(StandardizedRanker):
 
     nothing_learned: ClassVar[str] = "no weight but 0. Raise C or give other features"
     has_intercept: ClassVar[bool] = False
-    weights_at: ClassVar[str] = "weights_"
-    learned: ClassVar[Mapping[str, Any]] = {
-        **PROGRESS,
-        "standardizer": Standardizer,
-        "weights": Floats,
-        "intercept": float,
-    }
 
     @abstractmethod
     def _objective(self, train: TrainingSet) -> LabelCost:
         """Return what is minimised, over all queries."""
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Size of each feature's weight on standardized values, (n_features,) float64.
-
-        The weight of the input that says whether the feature is missing is added.
-        """
-        return np.bincount(self.standardizer_.features, np.abs(self.weights_), self.n_features_in_).astype(np.float64)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         check_pairs(train)
@@ -136,18 +164,6 @@ class LinearRanker(StandardizedRanker):
     def _iterates(self, cost: Cost) -> Iterator[Floats]:
         """Yield the weights of each iteration towards the minimum; L-BFGS is for smooth costs."""
         return minimise_smooth(cost.value_and_gradient, cost.n_weights, cost.inverse_hessian, TOLERANCE, self.max_iter)
-
-    def _input_scores(self, inputs: Floats) -> Floats:
-        return product(inputs, self.weights_) + self.intercept_
-
-    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        for first in range(0, len(X), BLOCK):
-            added = self.standardizer_.inputs(X[first : first + BLOCK]) * self.weights_
-            np.add.at(out[first : first + BLOCK].T, self.standardizer_.features, added.T)
-        out[:, -1] += self.intercept_
-
-    def _check_learned(self) -> None:
-        self.standardizer_.check_sizes(self.n_features_in_, len(self.weights_))
 
 
 def _slope(objective: LabelCost, base: Floats) -> float:
@@ -255,7 +271,7 @@ def linear_scores(weights: Floats, inputs: NDArray[np.float32]) -> Floats:
 
 @register("logisticregression")
 @dataclass(eq=False, repr=False)
-class LogisticRegression(LinearRanker):
+class LogisticRegression(LinearCostRanker):
     """Linear model of the log-odds that a document is relevant (has a label above 0).
 
         1/2 |w|^2 + C sum over documents of log(1 + exp(-y s)),    s = base + inputs @ w + b,  y in {-1, 1}
@@ -271,7 +287,7 @@ class LogisticRegression(LinearRanker):
 
 @register("plackettluce")
 @dataclass(eq=False, repr=False)
-class PlackettLuce(LinearRanker):
+class PlackettLuce(LinearCostRanker):
     """Linear ranker that maximises the Plackett-Luce likelihood of the judged order.
 
         1/2 |w|^2 - C sum over queries of log P(judged order)
@@ -295,7 +311,7 @@ HINGE_TOLERANCE = 1e-3  # share of the weights' norm by which the minimum may be
 
 @register("ranksvm")
 @dataclass(eq=False, repr=False)
-class RankSVM(LinearRanker):
+class RankSVM(LinearCostRanker):
     """Linear ranker that minimises the pairwise hinge.
 
         1/2 |w|^2 + C sum over queries of the mean over pairs with l_i > l_j of max(0, 1 - (s_i - s_j))

@@ -26,6 +26,7 @@ RANKERS: Mapping[str, Mapping[str, Any]] = {
     "ranksvm": {},
     "logisticregression": {},
     "plackettluce": {},
+    "coordinateascent": {"n_restarts": 2, "max_iter": 3},
     "ensemble": {"members": "2*lambdamart(min_child_samples=2, n_estimators=4, num_leaves=4, subsample=0.5), ranksvm"},
     "auto": {"n_folds": 2},
 }

@@ -66,6 +66,7 @@ RANKERS: dict[str, dict[str, object]] = {
     "ranksvm": {},
     "plackettluce": {},
     "logisticregression": {},
+    "coordinateascent": {"n_restarts": 2, "max_iter": 1},
     "ensemble": {"members": MEMBERS, "n_estimators": 10},
     "auto": {"members": MEMBERS},
 }
