@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown
 from rerank.runtime.codec import SchemaError, first_repeated
 from rerank.runtime.kernels import kernel
-from rerank.trees.content import mixed, row_digests
+from rerank.runtime.mapped_rows import is_mapped
+from rerank.trees.binned_data import BinnedData, Storage
+from rerank.trees.bins import MOST_BINS
+from rerank.trees.content import bin_rows, mixed, row_digests
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData
 from rerank.types.ids import Ids, id_array
@@ -34,8 +37,8 @@ def data_from_arrays(
     start: object = None,
     categories: CategoriesOf | None = None,
     prefix: str = "",
-) -> tuple[RankingData, Ints]:
-    """Return plain arrays as a record, and the input row of each of its rows.
+) -> tuple[RankingData, Ints, BinnedData]:
+    """Return plain arrays as a record, the input row of each of its rows, and the input rows binned.
 
     X           (n_rows, n_features) array, sparse matrix or data frame; y (n_rows,) labels or None
     qid         (n_rows,) query of each row, in any order
@@ -54,16 +57,21 @@ def data_from_arrays(
     if start is not None:
         others.append(finite_column(f"{prefix}init_score", start, len(matrix), "score"))
     names = column_names(X) or numbered_names(matrix.shape[1])
-    doc_ids = _content_ids(matrix, query, others, None if categories is None else categories(names))
+    is_category = None if categories is None else categories(names)
+    storage = Storage(is_mapped(matrix))
+    binned = bin_rows(matrix, np.arange(len(matrix)), MOST_BINS, get_num_threads(), storage, is_category)
+    doc_ids = _content_ids(matrix, query, others, row_digests(binned))
     members, order = grouped_members(id_array(queries.astype(np.str_)), query, doc_ids, numbers, None)
-    return RankingData(
+    data = RankingData(
         X=matrix if order is None else matrix[order],
         feature_names=names,
         zeros=zeros_of(X),
         **members,
-    ), np.arange(len(matrix)) if order is None else order
+    )
+    return data, np.arange(len(matrix)) if order is None else order, binned
 
 
+BinnedInput = tuple[Ints, BinnedData]  # the input row of each row of a record, and the input rows binned
 LabelledArrays = tuple[Any, Any, Any, Any, Any]  # features, labels, queries, sizes of groups, start scores
 
 
@@ -76,8 +84,8 @@ def labelled_rows(
     weights: Any = None,
     prefix: str = "",
     categories: CategoriesOf | None = None,
-) -> tuple[RankingData, Floats | None]:
-    """Return rows with labels as a record, and the scores that they start from, where there are some.
+) -> tuple[RankingData, Floats | None, BinnedInput | None]:
+    """Return rows with labels as a record, their start scores where there are some, and arrays as they were binned.
 
     X           RankingData, which has labels and queries itself, or as in `data_from_arrays`
     prefix      what messages put in front of the arguments' names
@@ -85,6 +93,7 @@ def labelled_rows(
     """
     data = X
     order: Any = slice(None)
+    binned: BinnedInput | None = None
     if not isinstance(X, RankingData):
         if y is None:
             raise InvalidInputError("y: expected a label for every row, got none. Pass fit(X, y, qid=qid).")
@@ -92,10 +101,11 @@ def labelled_rows(
         for name, column in columns.items():
             _check_index(f"{prefix}{name}", column, X)
         query = query_column(qid, group, X, prefix)
-        data, order = data_from_arrays(X, y, query, weights, init_score, categories, prefix)
+        data, order, of_input = data_from_arrays(X, y, query, weights, init_score, categories, prefix)
+        binned = order, of_input
     if init_score is None:
-        return data, None
-    return data, finite_column(f"{prefix}init_score", init_score, data.n_rows, "score")[order]
+        return data, None, binned
+    return data, finite_column(f"{prefix}init_score", init_score, data.n_rows, "score")[order], binned
 
 
 def validation_arrays(eval_set: Any, qid: Any, group: Any, init_score: Any) -> LabelledArrays | None:
@@ -367,17 +377,15 @@ def _check_index(what: str, column: object, X: object) -> None:
         )
 
 
-def _content_ids(
-    X: NDArray[np.float32], query: Ints, others: Sequence[Floats], is_category: NDArray[np.bool_] | None
-) -> Ids:
+def _content_ids(X: NDArray[np.float32], query: Ints, others: Sequence[Floats], digests: NDArray[np.uint64]) -> Ids:
     """Return ids made from what tells each row apart, so that equal scores are in an order that nothing else decides.
 
     16 hexadecimal digits of the row's digest and of the rank of its label in the query. Rows of a query that are the
     same in these are numbered by the other columns and by their values.
 
-    others  (n_rows,) each: labels first, where there are some
+    others   (n_rows,) each: labels first, where there are some
+    digests  (n_rows,), of `row_digests`
     """
-    digests = row_digests(X, get_num_threads(), is_category)
     if others:
         digests = mixed(digests ^ mixed(_ranks_in_query(others[0], query)))
     ids = _PAIRS[digests.astype(">u8").view(np.uint8)].view("U16")

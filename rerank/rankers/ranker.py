@@ -24,6 +24,7 @@ from rerank.files.trec import read_run
 from rerank.history.history import History
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import (
+    BinnedInput,
     LabelledArrays,
     category_values,
     coded,
@@ -78,6 +79,7 @@ from rerank.runtime.codec import (
 )
 from rerank.runtime.mapped_rows import is_mapped, row_blocks
 from rerank.runtime.threads import kernel_threads
+from rerank.trees.content import in_order
 from rerank.trees.forest import Forest
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, Run
@@ -308,9 +310,11 @@ class Ranker(Estimator):
             learner.categories_ = category_values(rows)
         rows = learner._read(rows)
         learner._columns_named = not isinstance(rows, RankingData) and column_names(rows) is not None
-        data, start = labelled_rows(rows, y, qid, group, init_score, sample_weight, categories=learner._are_categories)
+        data, start, binned = labelled_rows(
+            rows, y, qid, group, init_score, sample_weight, categories=learner._are_categories
+        )
         valid = validation_arrays(data_of(eval_set), eval_qid, eval_group, eval_init_score)
-        learner._fit_data(data, start, pairs, valid, context)
+        learner._fit_data(data, start, pairs, valid, context, binned)
         unlearned = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # callers' attributes
         self.__dict__ = {**unlearned, **vars(learner), **self.get_params(deep=False)}
         return self
@@ -334,12 +338,14 @@ class Ranker(Estimator):
         pairs: PreferenceRows | None,
         valid: LabelledArrays | None,
         context: TrainingContext,
+        binned: BinnedInput | None,
     ) -> None:
         """Learn from data.
 
-        start  scores to start from, (n_rows,); None: those of the parameter `base`
-        pairs  preferences to learn from in place of labels
-        valid  as `validation_arrays` returns it
+        start   scores to start from, (n_rows,); None: those of the parameter `base`
+        pairs   preferences to learn from in place of labels
+        valid   as `validation_arrays` returns it
+        binned  as `labelled_rows` returns it
         """
         data = self._loaded(data)
         check_training_data(data, "training data")
@@ -364,6 +370,8 @@ class Ranker(Estimator):
         with kernel_threads(self.n_jobs):
             train = TrainingSet.of(data, start, pairs, getattr(self, "random_state", 0) or 0)
             train = replace(train, base_worth=origin.worth)
+            if binned is not None and context.memory is None and getattr(self, "max_bin", 0) == binned[1].max_bin:
+                train = replace(train, binned=in_order(binned[1], binned[0][train.order]))
             self._learn(train, validation, context)
         self._warn_of_nothing()
 
@@ -546,7 +554,7 @@ class Ranker(Estimator):
         self._check_fitted()
         rows: Any = data_of(X)
         scores = self.predict(rows, init_score=init_score, base=base)
-        data, scores_of_rows = labelled_rows(self._read(rows), y, qid, group, scores, sample_weight)
+        data, scores_of_rows, _ = labelled_rows(self._read(rows), y, qid, group, scores, sample_weight)
         check_training_data(data, "data")
         measured = TrainingSet.of(data, np.asarray(scores_of_rows))
         return Validation(measured, parse_measure(self.metric)).value(measured.start_scores)
@@ -810,7 +818,7 @@ class Ranker(Estimator):
         base  of `given_base`
         """
         X = self._read(arrays[0])
-        data, scores = labelled_rows(X, *arrays[1:], prefix="eval_", categories=self._are_categories)
+        data, scores, _ = labelled_rows(X, *arrays[1:], prefix="eval_", categories=self._are_categories)
         if isinstance(self.base_, GivenScoresBase) and scores is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")
         if isinstance(X, RankingData):

@@ -24,8 +24,10 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError, log
 from rerank.files.lists import read_preferences
 from rerank.metrics.base import RankedLists
-from rerank.trees.binned_data import BinnedData
-from rerank.trees.content import mixed, row_digests
+from rerank.runtime.mapped_rows import is_mapped
+from rerank.trees.binned_data import BinnedData, Storage
+from rerank.trees.bins import MOST_BINS
+from rerank.trees.content import bin_rows, mixed, row_digests
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 from rerank.types.ids import row_codes
 from rerank.types.preferences import Preferences
@@ -234,7 +236,8 @@ def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, of_
 
     @cache
     def digests_of_rows() -> NDArray[np.uint64]:
-        return row_digests(data.X, get_num_threads())
+        everything = np.arange(data.n_rows)
+        return row_digests(bin_rows(data.X, everything, MOST_BINS, get_num_threads(), Storage(is_mapped(data.X))))
 
     contents: tuple[Callable[[int], bytes], ...] = (
         lambda query: _id_bytes(data.stored_ids[rows[query]]),

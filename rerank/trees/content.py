@@ -12,12 +12,13 @@ Digests of rows are made as colours of a graph are (B. Weisfeiler and A. Lehman 
 digit has, then from the first digests of these rows, so that features with equally large bins are told apart.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.mapped_rows import is_mapped
+from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import random_bits
 from rerank.trees.binned_data import BinnedData, Storage, bin_with
 from rerank.trees.bins import MOST_BINS, Bins, learn_bins
@@ -61,6 +62,13 @@ def bin_rows(
     return BinnedData(columns, blocks, feature_digests(columns, blocks), max_bin)
 
 
+def in_order(data: BinnedData, order: Ints) -> BinnedData:
+    """Return binned rows in another order, int64 (n_rows,); they take the place of the old ones in memory."""
+    for block in data.blocks:
+        block[:] = block[order]
+    return replace(data, digests=feature_digests(data.columns, data.blocks))
+
+
 def category_order(columns: Columns, blocks: NDArray[np.uint8]) -> Ints:
     """Return the bins of each feature in the order in which equal ones are tried, (n_features, 256) int64.
 
@@ -90,20 +98,21 @@ def distinct_features(digests: Digests, bins: Bins, kinds: NDArray[np.uint64]) -
     return order[new]
 
 
-def row_digests(X: NDArray[np.float32], n_threads: int, is_category: NDArray[np.bool_] | None = None) -> Digests:
-    """Return the digest of each row of X (n_rows, n_features) among all rows, (n_rows,) uint64."""
-    columns = Columns.separate(learn_bins(X, MOST_BINS, n_threads, is_category=is_category))
-    blocks = bin_with(columns, X, np.arange(len(X)), n_threads, is_mapped(X))
-    same = feature_digests(columns, blocks)
-    features = distinct_features(same, columns.bins, np.zeros(len(same), np.uint64))
-    rows = np.ones(len(X), np.uint64)
-    is_ordered = ~columns.bins.is_category[:, None]
+def row_digests(data: BinnedData) -> Digests:
+    """Return the digest of each row among all rows, (n_rows,) uint64."""
+    columns = data.columns
+    features = distinct_features(data.digests, columns.bins, np.zeros(len(data.digests), np.uint64))
+    digits = np.tile(np.arange(MOST_CODES, dtype=np.uint64), (len(columns.column), 1))
+    digits[np.arange(len(digits)), columns.missing_digit] = MOST_CODES - 1
+    rows = np.ones(data.n_rows, np.uint64)
     for _ in range(ROUNDS):
-        sums = _sums_by_digit(columns, blocks, rows)
-        of_features = _digests_of_states(columns, sums)[:, None]
-        states = mixed(np.where(is_ordered, np.arange(MOST_CODES, dtype=np.uint64), sums) ^ mixed(of_features))
-        rows = np.zeros(len(X), np.uint64)
-        _add_states(blocks, columns.column[features], states[features], rows)
+        sums = _sums_by_digit(columns, data.blocks, rows)
+        of_features = mixed(_digests_of_states(columns, sums)[:, None])
+        states = mixed(np.where(columns.bins.is_category[:, None], sums, digits) ^ of_features)
+        of_codes = np.zeros((len(columns.column_ptr) - 1, MOST_CODES), np.uint64)
+        np.add.at(of_codes, columns.column[features], np.take_along_axis(states, columns.digits, axis=1)[features])
+        rows = np.zeros(data.n_rows, np.uint64)
+        _add_states(data.blocks, of_codes, rows)
         rows = mixed(rows)
     return rows
 
@@ -136,32 +145,29 @@ def _mix(values, out):  # type: ignore[no-untyped-def]
         out[i] = random_bits(values[i], np.uint64(1))  # number 0 of the seed 0 is 0
 
 
-@helper()
-def _codes(blocks, column):  # type: ignore[no-untyped-def]
-    """Return the codes of one column, (n_rows,) uint8."""
-    return blocks[column // WIDTH, :, column % WIDTH]
-
-
 @kernel(parallel=True)
 def _add_rows(blocks, column, digits, of_rows, out):  # type: ignore[no-untyped-def]
     """Add the numbers of rows (n_rows,) uint64 to out (n_features, 256) uint64, by their digit of each feature.
 
     column (n_features,) int64, -1 where none; digits (n_features, 256) int64 by code; blocks (n_blocks, n_rows, 16)
     """
-    for feature in prange(column.shape[0]):
-        if column[feature] >= 0:
-            codes = _codes(blocks, column[feature])
-            by_code = np.zeros(256, np.uint64)
-            for row in range(of_rows.shape[0]):
-                by_code[codes[row]] += of_rows[row]
-            for code in range(256):
-                out[feature, digits[feature, code]] += by_code[code]
+    for block in prange(blocks.shape[0]):
+        by_code = np.zeros((WIDTH, MOST_CODES), np.uint64)
+        for row in range(of_rows.shape[0]):
+            for k in range(WIDTH):
+                by_code[k, blocks[block, row, k]] += of_rows[row]
+        for feature in range(column.shape[0]):
+            if column[feature] // WIDTH == block:
+                for code in range(MOST_CODES):
+                    out[feature, digits[feature, code]] += by_code[column[feature] % WIDTH, code]
 
 
 @kernel()
-def _add_states(blocks, column, states, out):  # type: ignore[no-untyped-def]
-    """Add the states (n_features, 256) uint64 of codes to out (n_rows,) uint64; columns hold one feature each."""
-    for feature in range(column.shape[0]):
-        codes = _codes(blocks, column[feature])
+def _add_states(blocks, states, out):  # type: ignore[no-untyped-def]
+    """Add the states of codes (n_columns, 256) uint64 to out (n_rows,) uint64."""
+    for block in range(blocks.shape[0]):
         for row in range(out.shape[0]):
-            out[row] += states[feature, codes[row]]
+            total = np.uint64(0)
+            for k in range(WIDTH):
+                total += states[WIDTH * block + k, blocks[block, row, k]]
+            out[row] += total

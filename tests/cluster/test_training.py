@@ -92,7 +92,7 @@ def test_what_lightgbm_does_not_do_is_refused(cluster: rerank.Cluster, ranker: A
 
 
 def test_labels_with_fractions_are_refused(cluster: rerank.Cluster) -> None:
-    data, _ = data_from_arrays(TRAIN.X[:4], [0.5, 1.0, 0.0, 1.0], ["a", "a", "b", "b"])
+    data, *_ = data_from_arrays(TRAIN.X[:4], [0.5, 1.0, 0.0, 1.0], ["a", "a", "b", "b"])
     with pytest.raises(InvalidInputError, match="expected labels that are whole numbers up to 30 on a cluster"):
         cluster.train(rerank.LambdaMART(**SMALL), data)
 

@@ -117,7 +117,7 @@ def test_columns_are_known_by_name_as_in_scikit_learn(tmp_path) -> None:
 
 
 def test_plain_array_after_data_with_names_is_taken_without_a_warning(tmp_path) -> None:
-    data, _ = data_from_arrays(FRAME, Y, QID)
+    data, *_ = data_from_arrays(FRAME, Y, QID)
     model = LambdaMART(n_estimators=2).fit(data)
     model.save(tmp_path / "model.json")
     with warnings.catch_warnings(record=True) as warned:
