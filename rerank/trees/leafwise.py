@@ -154,8 +154,10 @@ def _sum_digits(histogram, digit_of_code, out):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _fill_gains(running, missing, n, least_hess, reg_lambda, task, totals, gains):  # type: ignore[no-untyped-def]
+def _fill_gains(running, missing, n, least_hess, reg_lambda, least_gain, task, totals, gains):  # type: ignore[no-untyped-def]
     """Fill gains (n,) with those of splits after each bin; 0 where a child has less than `least_hess`.
+
+    Return how many are at least `least_gain`.
 
     running  (n,) int64 packed sums of all bins up to each
     missing  packed sum of the missing values, where they go left; else 0
@@ -166,6 +168,7 @@ def _fill_gains(running, missing, n, least_hess, reg_lambda, task, totals, gains
     total_grad = totals["grad"]
     total_hess = totals["hess"]
     before = total_grad * total_grad / (total_hess + reg_lambda)
+    n_large = np.int64(0)
     # Both halves of a packed sum fit into 32 bits, which are converted to float64 by vector instructions.
     for b in range(np.uint64(n)):
         left = running[b] + missing
@@ -176,7 +179,10 @@ def _fill_gains(running, missing, n, least_hess, reg_lambda, task, totals, gains
         gain = left_grad * left_grad / (left_hess + reg_lambda) - before
         gain += right_grad * right_grad / (right_hess + reg_lambda)
         fits = (left_hess >= least_hess) & (right_hess >= least_hess)
-        gains[b] = gain if fits else 0.0
+        gain = gain if fits else 0.0
+        gains[b] = gain
+        n_large += np.int64(gain >= least_gain)
+    return n_large
 
 
 @helper()
@@ -238,8 +244,10 @@ def _fill_bounded_gains(running, missing, least_hess, limits, direction, task, t
 
 
 @helper()
-def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
+def _find_best_bin(histogram, feature, number, task, limits, totals, least_gain, scratch, split):  # type: ignore[no-untyped-def]
     """Fill `split`, a SPLIT record, with the best split of one feature; of equal gains, the one at the lowest bin.
+
+    A split with a smaller gain than `least_gain` is left out.
 
     histogram is (256,) int64 by the feature's digit, scratch (3, 256) int64. Both directions of the missing values are
     tried; in a leaf without missing values they follow the child with the larger hessian. The number of rows of a child
@@ -267,7 +275,9 @@ def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, sp
             direction = task.direction[number]
             _fill_bounded_gains(running, added, least_hess, limits, direction, task, totals, gains[:n])
         else:
-            _fill_gains(running, added, n, least_hess, limits.reg_lambda, task, totals, gains)
+            least = max(best_gain, least_gain)
+            if _fill_gains(running, added, n, least_hess, limits.reg_lambda, least, task, totals, gains) == 0:
+                continue
         for b in range(n):
             if gains[b] > best_gain:
                 best_gain = gains[b]
@@ -354,8 +364,11 @@ def _find_best_set(histogram, feature, tried, task, limits, totals, scratch, spl
 
 
 @helper()
-def _search_column(data, task, limits, column, histogram, totals, scratch, feature_splits):  # type: ignore[no-untyped-def]
-    """Fill feature_splits (n_features,) with the best split of each candidate in one column, for one leaf."""
+def _search_column(data, task, limits, column, histogram, totals, least_gain, scratch, feature_splits):  # type: ignore[no-untyped-def]
+    """Fill feature_splits (n_features,) with the best split of each candidate in one column, for one leaf.
+
+    Splits with a smaller gain than `least_gain` may be left out. Return the largest gain, at least `least_gain`.
+    """
     for k in range(data.column_ptr[column], data.column_ptr[column + 1]):
         number = data.column_features[k]
         if not task.is_candidate[number]:
@@ -373,7 +386,9 @@ def _search_column(data, task, limits, column, histogram, totals, scratch, featu
             tried = data.category_order[number, : feature["n_bins"]]
             _find_best_set(by_state, feature, tried, task, limits, totals, scratch, split)
         else:
-            _find_best_bin(by_state, feature, number, task, limits, totals, scratch, split)
+            _find_best_bin(by_state, feature, number, task, limits, totals, least_gain, scratch, split)
+        least_gain = max(least_gain, split["gain"])
+    return least_gain
 
 
 @helper()
@@ -382,6 +397,7 @@ def _search_share(data, task, limits, work, leaf, parent_slot, open_slots, threa
     record = work.leaves[leaf]
     histograms = work.histograms
     scratch = np.empty((3, 256), np.int64)
+    best_gains = np.zeros(2)
     first = record["first"]
     last = record["last"]
     buffer = record["buffer"]
@@ -396,7 +412,10 @@ def _search_share(data, task, limits, work, leaf, parent_slot, open_slots, threa
         for i in range(open_slots.shape[0]):
             histogram = histograms[open_slots[i], column]
             totals = work.totals[open_slots[i]]
-            _search_column(data, task, limits, column, histogram, totals, scratch, work.feature_splits[i])
+            splits = work.feature_splits[i]
+            best_gains[i] = _search_column(
+                data, task, limits, column, histogram, totals, best_gains[i], scratch, splits
+            )
 
 
 @helper(parallel=True)
