@@ -74,7 +74,7 @@ from rerank.types.statistics import Statistics
 STRIPPED = 500  # queries whose features are computed once more without their relevant documents
 TRAINED = 100  # documents of each query and source
 AS_TEXTS = 20  # documents of a query that are ranked as if they were texts without an index
-BLOCK_ROWS = 1 << 18  # rows whose features are computed at once
+BLOCK_ROWS = 1 << 16  # rows whose features are computed at once, of which few are kept
 GRADES = 4.0  # greatest grade of a teacher's gains; the least is 0
 LEARNER = "lambdamart"  # of many judged queries, of clicks, and where hyper-parameters are tuned
 DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter `metric`
