@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import FileFormatError, InvalidInputError, log
+from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.exchange.build import leaf_tree, refuse_missing_direction
 from rerank.exchange.registry import (
     Format,
@@ -39,13 +39,14 @@ from rerank.runtime.output import check_outputs, path_of, whole_file
 from rerank.trees.forest import Forest
 from rerank.types.retriever import Retriever
 
-_OTHERS = {  # beginning of a file: what it is, and what to do
+_BEGINNING = 256  # bytes that tell what a file is
+_OTHERS = {  # beginning of a file, without white space: what it is, and what to do
     **dict.fromkeys(
         (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
         "a pickle, which is code. Load it where you trust it, and pass the estimator to rerank.import_model, or save "
         "it in a format of its library",
     ),
-    b'{"name": "tree"': "the dump of LightGBM. Save the model with booster.save_model(path)",
+    b'{"name":"tree"': "the dump of LightGBM. Save the model with booster.save_model(path)",
     **dict.fromkeys(
         (b"booster[0]:", b"0:["), "the text dump of XGBoost. Save the model as JSON with save_model('model.json')"
     ),
@@ -430,8 +431,9 @@ def _kind_of(path: Path, content: bytes) -> Format:
     """Return the format of a file, detected by its content."""
     kind = next((kind for kind in known_formats().values() if kind.recognises(content)), None)
     if kind is None:
-        what = next((what for start, what in _OTHERS.items() if content.lstrip().startswith(start)), None)
-        got = f"{what}." if what else "a file of none of them. Name its format."
+        beginning = b"".join(content[:_BEGINNING].split())
+        what = next((what for start, what in _OTHERS.items() if beginning.startswith(start)), None)
+        got = f"{what}." if what else f"a file of none of them, {shown(content[:_BEGINNING])}. Name its format."
         raise FileFormatError(path, None, f"expected a model of {_those_that('reads')}, got {got}")
     return kind
 

@@ -229,17 +229,16 @@ class Solr(Format):
     by_name = True
 
     def recognises(self, content: bytes) -> bool:
-        """Return whether Solr's class is named in an object."""
-        kinds = (b".ltr.model.MultipleAdditiveTreesModel", b".ltr.model.LinearModel")
-        return content.lstrip().startswith(b"{") and any(kind in content for kind in kinds)
+        """Return whether a class of Solr's models is named in an object."""
+        return content.lstrip().startswith(b"{") and _SOLR_MODELS in content
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""
         stored = parse_json(content)
         kind = stored["class"]
-        params = stored["params"]
         if kind not in (CLASS, LINEAR):
-            raise FormatFault(f"{CLASS} or {LINEAR}", shown(kind))
+            raise FormatFault(f"{CLASS} or {LINEAR}", shown(kind), remedy="Train one of these.")
+        params = stored["params"]
         features = tuple(_solr_feature(feature) for feature in stored["features"])
         if len(set(features)) < len(features) or not features:
             raise FormatFault("each feature once", "none, or one again")
@@ -365,6 +364,8 @@ def _read_tree(element: ElementTree.Element) -> Tree:
     return weighed(tree_of(element.find("split"), _ranklib_node), single_number(element.get("weight")), np.float64)
 
 
+_SOLR_MODELS = b".ltr.model."
+_IN_LISTS = b'"model/', _SOLR_MODELS  # what a list of the plug-ins' or of Solr's models has, and a dump has not
 _OF_STORES = b'"definition"', b'"models"', b'"managedList"'  # of the plug-ins, of Solr's answer and of Solr's file
 
 
@@ -373,25 +374,26 @@ def stored_model(content: bytes) -> tuple[bytes | LinearModel, tuple[str, ...] |
 
     Content of another form is returned as it is; raises FormatFault for several models, and for normalised features.
     """
-    if not content.lstrip().startswith(b"{") or not any(key in content for key in _OF_STORES):
+    marks = {b"{": _OF_STORES, b"[": _IN_LISTS}.get(content.lstrip()[:1], ())
+    if not any(mark in content for mark in marks):
         return content, None
-    stored = parse_json(content)
-    hits = stored.get("hits")
-    several = (
-        stored.get("models") or stored.get("managedList") or (hits.get("hits") if isinstance(hits, Mapping) else None)
-    )
+    stored = several = parse_json(content)
+    if isinstance(stored, Mapping):
+        hits = stored.get("hits")
+        of_hits = hits.get("hits") if isinstance(hits, Mapping) else None
+        several = stored.get("models") or stored.get("managedList") or of_hits
     if isinstance(several, list):
         if len(several) != 1:
             found = ", ".join(str(one.get("name", one.get("_id"))) for one in several)
             raise FormatFault("one model", f"{len(several)}: {found}", remedy="Save one of them alone.")
         stored = several[0]
-    features: list[Any] = []
+    features = _features_of_set(stored)
     while "definition" not in stored:
         inner = next((stored[key] for key in ("_source", "model") if isinstance(stored.get(key), Mapping)), None)
         if inner is None:
             return (compact_json(stored) if several else content), None
         stored = inner
-        features = (stored.get("feature_set") or {}).get("features") or features
+        features = _features_of_set(stored) or features
     if stored.get("feature_normalizers"):
         raise FormatFault("features without normalisers", "feature_normalizers", remedy="Train on values as they are.")
     definition = stored["definition"]
@@ -401,6 +403,10 @@ def stored_model(content: bytes) -> tuple[bytes | LinearModel, tuple[str, ...] |
         ordered = names or tuple(weights)
         return LinearModel(tuple(float(numbers([weights.get(name, 0.0)])[0]) for name in ordered), ordered), names
     return definition.encode() if isinstance(definition, str) else compact_json(definition), names
+
+
+def _features_of_set(stored: Mapping[str, Any]) -> list[Any]:
+    return (stored.get("feature_set") or {}).get("features") or []
 
 
 TREES = ("LambdaMART", "MART", "Random Forests")

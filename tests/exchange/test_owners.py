@@ -259,11 +259,12 @@ def _of_engines(kind: str, definition: str) -> dict[str, dict]:
     return {
         "request": {"model": {"name": "mine", "model": model}},
         "answer": {"_index": ".ltrstore", "found": True, **found},
+        "inner": stored,
         "search": {"took": 1, "hits": {"total": {"value": 1}, "hits": [found]}},
     }
 
 
-@pytest.mark.parametrize("form", ["request", "answer", "search"])
+@pytest.mark.parametrize("form", ["request", "answer", "inner", "search"])
 @pytest.mark.parametrize(("kind", "name"), [("model/ranklib", "ranklib"), ("model/xgboost+json", "xgboost-dump")])
 def test_models_as_the_plug_ins_of_engines_return_them_are_read(
     kind: str, name: str, form: str, tmp_path: Path
@@ -290,13 +291,14 @@ def test_linear_models_of_the_plug_ins_are_read(tmp_path: Path) -> None:
     assert rerank.read_model(tmp_path / "model.json").feature_names_ == NAMES
 
 
-@pytest.mark.parametrize("key", ["models", "managedList"])
-def test_models_of_solrs_store_are_read(key: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["models", "managedList", None])
+def test_models_of_solrs_store_are_read(key: str | None, tmp_path: Path) -> None:
     model = random_model(1, moderate=True)
     model.forest_ = replace(model.forest_, threshold=np.full_like(model.forest_.threshold, 20.0))
     rerank.export_model(model, tmp_path / "plain.json", "solr")
     stored = {**json.loads((tmp_path / "plain.json").read_text()), "store": "_DEFAULT_"}
-    (tmp_path / "answer.json").write_text(json.dumps({"responseHeader": {"status": 0}, key: [stored]}))
+    answer = [stored] if key is None else {"responseHeader": {"status": 0}, key: [stored]}
+    (tmp_path / "answer.json").write_text(json.dumps(answer))
     read = rerank.import_model(tmp_path / "answer.json")
     np.testing.assert_array_equal(
         read.forest_.leaf_value, rerank.import_model(tmp_path / "plain.json").forest_.leaf_value
@@ -304,3 +306,14 @@ def test_models_of_solrs_store_are_read(key: str, tmp_path: Path) -> None:
     (tmp_path / "answer.json").write_text(json.dumps({"models": [stored, {**stored, "name": "other"}]}))
     with pytest.raises(FileFormatError, match="expected one model, got 2: rerank, other"):
         rerank.import_model(tmp_path / "answer.json")
+
+
+def test_files_of_no_format_are_named_by_their_beginning(tmp_path: Path) -> None:
+    for content, message in (
+        ({"class": "org.apache.solr.ltr.model.NeuralNetworkModel"}, r"LinearModel, got '.*NeuralNetworkModel'\. Train"),
+        ({"name": "tree", "tree_info": []}, r"got the dump of LightGBM\. Save the model with booster\.save_model"),
+        ({"took": 1}, r"""of none of them, '\{\\n  "took": 1\\n\}'\. Name its format"""),
+    ):
+        (tmp_path / "model.json").write_text(json.dumps(content, indent=2))
+        with pytest.raises(FileFormatError, match=message):
+            rerank.import_model(tmp_path / "model.json")
