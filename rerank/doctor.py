@@ -25,13 +25,13 @@ import numpy as np
 from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, shown
 from rerank.files.data import DATA_ENDINGS, read_data
 from rerank.files.irds import data_set_name
-from rerank.files.source import check_file, file_mode, finite_number, open_source
+from rerank.files.source import check_file, file_mode, finite_number, is_header, open_source, text
 from rerank.files.svmlight import read_svmlight
 from rerank.files.topics import read_topics
 from rerank.files.trec import QRELS, RUN, parse_label, read_qrels, read_run
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, query_rows
 from rerank.types.forward import counted_terms
-from rerank.types.ids import Ids, zeros_apart
+from rerank.types.ids import Ids, written_apart
 
 if TYPE_CHECKING:
     from rerank.types.forward import ForwardIndex
@@ -102,6 +102,8 @@ def _kind(line: bytes) -> str | None:
     if line.count(b"\t") == 1:
         return "topics"
     if len(fields) == len(QRELS.columns) and parse_label(fields[QRELS.value]) is not None:
+        return "qrels"
+    if len(fields) == 3 and is_header(text(fields[0])):  # a file of BEIR
         return "qrels"
     if len(fields) >= len(RUN.columns) and finite_number(fields[RUN.value]) is not None:
         return "run"
@@ -222,7 +224,7 @@ def _missing(
 ) -> Iterator[Finding]:
     """Yield one finding about the queries of a file that are not in another."""
     missing = [query_id for query_id in source.content if query_id not in other.content]
-    effect = (zeros_apart(missing, other.content) if missing else "") or effect
+    effect = (written_apart(missing, other.content) if missing else "") or effect
     yield from _about(source, severity, missing, f"{message} is not in {other.path}", effect)
 
 
@@ -267,7 +269,8 @@ def _judged_share(qrels: CheckedSource, run: CheckedSource) -> Iterator[Finding]
         message = f"{1 - judged.mean():.0%} of the first {DEPTH} documents of each query are not judged in {qrels.path}"
         effect = "they count as not relevant: compare with `evaluate --judged-only`"
         if not judged.any():
-            effect = "all measures are 0: do qrels and run use the same document ids?"
+            apart = written_apart(known.doc_ids.tolist(), qrels.content.doc_ids.tolist())
+            effect = f"all measures are 0: {apart or 'do qrels and run use the same document ids?'}"
         yield Finding("note" if judged.any() else "warning", run.path, int((~judged).sum()), message, effect)
 
 

@@ -352,7 +352,7 @@ def errors_with_files(files: Mapping[str, str | Path | None]) -> Iterator[None]:
 
 def check_queries(run: rerank.Run, path: Path, topics: rerank.Topics, topics_path: Path) -> None:
     """Refuse a run with a query that has no topic; the error has the line of the run."""
-    from rerank.types.ids import zeros_apart
+    from rerank.types.ids import written_apart
 
     unknown = next((query_id for query_id in run if query_id not in topics), None)
     if unknown is not None:
@@ -360,7 +360,7 @@ def check_queries(run: rerank.Run, path: Path, topics: rerank.Topics, topics_pat
             path,
             _line(path, unknown),
             f"expected queries of {topics_path}, got {unknown!r}. "
-            f"{zeros_apart(run, topics) or 'Give the topics that the run was made for'}.",
+            f"{written_apart(run, topics) or 'Give the topics that the run was made for'}.",
         )
 
 

@@ -19,7 +19,7 @@ from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLi
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import BINS, Reliability
 from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
-from rerank.types.ids import Ids, same_ids, zeros_apart
+from rerank.types.ids import Ids, same_ids, written_apart
 from rerank.types.order import trec_order
 from rerank.types.records import SubtopicQrels
 from rerank.types.tables import Shown, counted, new_frame
@@ -275,7 +275,7 @@ def ranked_lists(
         if not options.complete or not len(qrels):
             raise InvalidInputError(fault)
         log.warning("%s All queries count 0.", fault)
-    elif not answered.all() and (apart := zeros_apart(run, qrels)):
+    elif not answered.all() and (apart := written_apart(run, qrels)):
         log.warning("run %s: %s", run.name, apart)
     run = run.without_own() if options.remove_query else run
     ordered, known = _ranked_labels(qrels, run, with_judged or options.judged_only)
@@ -299,6 +299,13 @@ def _ranked_labels(qrels: Qrels, run: Run, with_judged: bool) -> tuple[Floats, N
     labels = np.zeros(run.n_rows)
     judged = np.zeros(run.n_rows if with_judged else 0, dtype=np.bool_)
     rows, qrels_rows = qrels.matches(run.query_ids, run.query_ptr, run.stored_ids)
+    if run.n_rows and not len(rows) and any(query_id in qrels for query_id in run):
+        log.warning(
+            "run %s: expected documents that are judged, got none (run has %s, qrels have %s). %s",
+            run.name,
+            *(shown(str(ids[0])) for ids in (run.doc_ids, qrels.doc_ids)),
+            same_ids(run.doc_ids.tolist(), qrels.doc_ids.tolist(), "document"),
+        )
     labels[rows] = qrels.labels[qrels_rows]
     if with_judged:
         judged[rows] = True

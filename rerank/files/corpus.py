@@ -4,6 +4,7 @@
 
 id      `id`, `_id`, `docid`, `doc_id` or `docno` (the first of these that exists): text without white space, or a whole
         number
+        A hit of Elasticsearch or OpenSearch (`_id`, `_source`) is the document in it
 fields  every other key: text, a list of texts, or a number, which stays a number; null, [] and {} are left out, and so
         are true, false and nested values (BEIR's `metadata`), which a warning counts; in `fields` they are refused
 folder  all files below it that end in .jsonl or .json (also with .gz), ordered by path; a warning names other files. Of
@@ -16,7 +17,7 @@ import codecs
 import json
 import re
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -102,7 +103,8 @@ def read_documents(
     def documents() -> Iterator[CorpusDocument]:
         left_out: dict[str, tuple[str, int]] = {}  # by key: where its first value is, and their number
         for file in files:
-            for line, members in json_objects(file, encoding):
+            for line, stored in json_objects(file, encoding):
+                members = dict(of_hit(stored))
                 document = CorpusDocument(f"{file}:{line}", documents)
                 document.update(of_line(file, line, _fields, members, named, others))
                 for key in members.keys() - document.keys() if named is None else ():
@@ -206,13 +208,24 @@ def warn_of_skipped(files: list[Path], why: str) -> None:
         log.warning("Files of the corpus skipped, since they %s: %d (%s).", why, len(files), names)
 
 
+def of_hit(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the fields of a hit of Elasticsearch or OpenSearch with its id; other documents as they are."""
+    source = document.get("_source")
+    return {**source, "id": document.get("_id")} if isinstance(source, Mapping) else document
+
+
+def pop_id(members: dict[str, Any], keys: Sequence[str]) -> str:
+    """Return the id under the first of some keys that an object has, and take it out."""
+    key = next((key for key in keys if key in members), None)
+    if key is None:
+        got = shown(", ".join(members)) if members else "no key"
+        raise LineFault(f"expected an id as {', '.join(keys)}, got {got}. Add the key `{keys[0]}`.")
+    return id_text(key, members.pop(key))
+
+
 def _fields(members: dict[str, Any], named: frozenset[str] | None, others: bool) -> dict[str, Any]:
     """Return the id and the fields of a JSON object."""
-    id_key = next((key for key in ID_KEYS if key in members), None)
-    if id_key is None:
-        keys = shown(", ".join(members)) if members else "no key"
-        raise LineFault(f"expected an id as {', '.join(ID_KEYS)}, got {keys}. Add the key `id`.")
-    document: dict[str, Any] = {"id": id_text(id_key, members.pop(id_key))}
+    document: dict[str, Any] = {"id": pop_id(members, ID_KEYS)}
     for key, value in members.items():
         is_named = named is None or key in named
         is_texts = isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)

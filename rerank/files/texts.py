@@ -3,8 +3,8 @@
     {"qid": "q1", "id": "d1", "text": "Heat flow in a wing"}
     {"qid": "q1", "id": "d2", "title": "Heat flow", "body": "…", "year": 1967}
 
-qid and id are text or whole numbers; `text` is the document as plain text, where no field has this name; other keys are
-fields and numbers of the index.
+qid (or query_id) and id (or _id, docid, doc_id, docno) are text or whole numbers; `text` is the document as plain text,
+where no field has this name; other keys are fields and numbers of the index.
 """
 
 from __future__ import annotations
@@ -14,13 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rerank.errors import FileFormatError, shown
-from rerank.files.source import (
-    LineFault,
-    id_text,
-    json_objects,
-    of_line,
-)
+from rerank.files.corpus import ID_KEYS, pop_id
+from rerank.files.source import LineFault, json_objects, of_line
 
+QUERY_KEYS = ("qid", "query_id")
 TEXT_KEY = "text"
 
 
@@ -36,10 +33,7 @@ def read_texts(path: str | Path, queries: Collection[str], fields: Collection[st
     read = TextsFile({}, {})
     path = Path(path)
     for line, members in json_objects(path):
-        if not {"qid", "id"} <= members.keys():
-            got = shown(", ".join(members))
-            raise FileFormatError(path, line, f"expected the keys qid and id, got {got}. Rename them.")
-        query_id, doc_id = (of_line(path, line, id_text, key, members.pop(key)) for key in ("qid", "id"))
+        query_id, doc_id = (of_line(path, line, pop_id, members, keys) for keys in (QUERY_KEYS, ID_KEYS))
         if query_id not in queries:
             raise FileFormatError(
                 path, line, f"expected a query of the topics, got {shown(query_id)}. Add it to the topics."

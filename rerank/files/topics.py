@@ -60,7 +60,7 @@ _TITLE, _QUERY = (
     for tag in ("title", "query")
 )
 _NUMBER_OF = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
-_NUMBER = re.compile(r"<(number|num|id|qid)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:</\1\s*>)?", re.IGNORECASE)
+_NUMBER = re.compile(r"<(number|num|id|qid|identifier)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:</\1\s*>)?", re.IGNORECASE)
 _TEXTS = [re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL) for tag in XML_TEXTS]
 
 
@@ -184,7 +184,8 @@ def _member(topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
     """Return the value of the first of some keys in the object as text."""
     key = next((key for key in keys if topic.get(key) is not None), None)
     if key is None:
-        raise LineFault(f"expected one of the keys {', '.join(keys)}, got {shown(', '.join(topic))}. Add one.")
+        got = shown(", ".join(topic))
+        raise LineFault(f"expected one of the keys {', '.join(keys)}, got {got}. Add one; in Python, pass a mapping.")
     value = topic[key]
     if not isinstance(value, str | int) or isinstance(value, bool):
         raise LineFault(f"expected text as {key!r}, got {type(value).__name__}. Write it in quotes.")

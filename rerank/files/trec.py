@@ -1,15 +1,15 @@
 """Qrels and runs as trec_eval reads them, at millions of lines a second, and qrels of subtopics as ndeval does.
 
-qrels   `qid iter docno label`: labels are whole numbers, which may be negative; iter is ignored. Also BEIR's `qid docno
-        label`, whose first line may name the columns, and judgement lists, `label qid:Q … # docno …`
+qrels   `qid iter docno label`: labels are whole numbers (also 1.0), which may be negative; iter is ignored. Also BEIR's
+        `qid docno label`, and judgement lists, `label qid:Q … # docno …`
 run     `qid Q0 docno rank score tag`: rank is ignored, rows are ordered by score, then document id, both descending;
         further columns are ignored, as trec_eval does. Also MS MARCO's `qid docno rank`, with scores of 1 / rank
 subtopics `query subtopic document label`, a line for each judgement
 
-Columns are separated by spaces or tabs. Blank lines and lines that begin with `#` are skipped. Ids have 1 to 512
-characters, and a query id does not begin with `#`, so that everything that is read can be written. Rows of a query need
-not be adjacent. A repeated document in a query is refused. Scores are written as the shortest text that is read as the
-same float64.
+Columns are separated by spaces or tabs. A first line that names them, blank lines and lines that begin with `#` are
+skipped. Ids have 1 to 512 characters, and a query id does not begin with `#`, so that everything that is read can be
+written. Rows of a query need not be adjacent. A repeated document in a query is refused. Scores are written as the
+shortest text that is read as the same float64.
 
 row    one line with columns
 group  adjacent rows of one query
@@ -216,9 +216,11 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
     first = next(rows, b"")
     fields = first.split()
     three = layout.three
+    names = chunk.startswith(first) and bool(fields) and is_header(fields[0].decode("utf-8", "replace"))
     if three is None or len(fields) != len(three.columns):
-        return layout, 0
-    if chunk.startswith(first) and is_header(fields[0].decode("utf-8", "replace")):
+        names &= len(fields) == len(layout.columns) and layout.parse(fields[layout.value]) is None
+        return layout, names * len(first)
+    if names:
         is_named = three.columns[three.value] != RANK or RANK.encode() in fields[three.value].lower()
         return (three, len(first)) if is_named else (layout, 0)  # scores are no ranks
     return layout if three.parse(fields[three.value]) is None else three, 0
@@ -319,9 +321,14 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
     # A space in a document id shifts the columns after it: column 3 is then not a whole number.
     shifted = missing < 0 and not (layout.extra and fields[3].lstrip(b"-").isdigit())
     if missing > 0 or shifted:
-        remedy = "Ids may hold no white space" if shifted else f"Write the missing column{'s' * (missing > 1)}"
-        if fields[0].startswith((b"{", b"[")):
-            remedy = "Read JSON with json.load, and pass it as a mapping"
+        remedy = f"Write the missing column{'s' * (missing > 1)}"
+        if shifted:
+            has_value = not layout.extra and layout.parse(fields[layout.value]) is not None
+            remedy = f"Drop all but the first {len(layout.columns)}" if has_value else "Ids may hold no white space"
+        elif fields[1:] and fields[1].startswith(b"qid:"):
+            remedy = "Of a judgement list, write `# DOCUMENT` at the end of each line"
+        elif fields[0].startswith((b"{", b"[")):
+            remedy = "Read JSON with json.load, or its lines with pandas.read_json, and pass the mapping or frame"
         elif b"," in fields[-1]:
             remedy = "Put tabs for the commas, or read CSV with pandas, and pass the frame"
         raise LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
@@ -417,10 +424,16 @@ def _digits(word: Words, count: Ints) -> tuple[Words, Words]:
 
 
 INT64 = np.iinfo(np.int64)
+_ZEROS = re.compile(rb"(?<=\d)\.0*$")
 SUBTOPIC_COLUMNS = "4 columns (query subtopic document label)"
 
 
 def parse_label(token: bytes) -> int | None:
+    """Return a whole number of 64 bits, which may have a dot and zeros, or None."""
+    return parse_rank(_ZEROS.sub(b"", token))
+
+
+def parse_rank(token: bytes) -> int | None:
     """Return a whole number of 64 bits, or None."""
     try:
         label = int(token)
@@ -430,7 +443,7 @@ def parse_label(token: bytes) -> int | None:
 
 
 BEIR_QRELS = Layout("qrels", ("query-id", "corpus-id", "score"), 2, np.int64, parse_label, "a whole number", doc=1)
-MSMARCO_RUN = Layout("run", ("qid", "docno", RANK), 2, np.int64, parse_label, "a rank from 1", doc=1)
+MSMARCO_RUN = Layout("run", ("qid", "docno", RANK), 2, np.int64, parse_rank, "a rank from 1", doc=1)
 JUDGEMENT_LIST = re.compile(
     rb"^[ \t]*([^\s#]\S*)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:doc(?:id|no|_id)[ \t]*[=:][ \t]*)?(\S+).*$", re.MULTILINE
 )

@@ -13,7 +13,7 @@ from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import id_array, zeros_apart
+from rerank.types.ids import id_array, written_apart
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
@@ -27,7 +27,7 @@ def check_topics(run: Run, topics: Topics) -> None:
     if missing:
         raise InvalidInputError(
             f"run: expected a topic for every query, got none for {missing[0]!r} ({len(missing)} such queries in "
-            f"all). {zeros_apart(missing, topics) or 'Give the topics that the run was made for'}."
+            f"all). {written_apart(missing, topics) or 'Give the topics that the run was made for'}."
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, log, shown, unknown_name
-from rerank.files.corpus import ID_KEYS
+from rerank.files.corpus import ID_KEYS, of_hit
 from rerank.lucene.folder import shard_of
 from rerank.runtime.codec import check_nesting, is_unicode
 from rerank.runtime.progress import track
@@ -72,8 +72,13 @@ def write_documents(
 ) -> tuple[str, ...]:
     """Write documents as JSON lines; return the names of their text fields apart from `contents`."""
     reader = _DocumentReader(fields, numbers)
+    if isinstance(documents, Mapping):
+        documents = (
+            {**(document if isinstance(document, Mapping) else {CONTENTS: document}), "id": doc_id}
+            for doc_id, document in documents.items()
+        )
     for document in track(frame_rows(documents) if is_frame(documents) else documents, "reading documents"):
-        files.add(*reader.line(document))
+        files.add(*reader.line(document._asdict() if hasattr(document, "_asdict") else document))
     files.close()
     return reader.field_names()
 
@@ -102,6 +107,7 @@ class _DocumentReader:
         self._location = getattr(document, "location", f"documents: number {self._n_documents}")
         if not isinstance(document, Mapping):
             raise self._error(f"expected a mapping with 'id' and text, got {type(document).__name__}. Pass dicts")
+        document = of_hit(document)
         key = next((key for key in ID_KEYS if key in document), None)
         if key is None:
             got = shown(", ".join(map(str, document))) if document else "no key"

@@ -67,7 +67,7 @@ from rerank.training.folds import (
     query_values,
 )
 from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_blocks, query_rows
-from rerank.types.ids import same_ids, zeros_apart
+from rerank.types.ids import same_ids, written_apart
 from rerank.types.retriever import BM25, CONTENTS
 from rerank.types.statistics import Statistics
 
@@ -590,7 +590,7 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     without = len(topics) - len(judged)
     if without:
         log.info("topics: %d of %d have no judgements and are left out.", without, len(topics))
-        if apart := zeros_apart(topics, qrels):
+        if apart := written_apart(topics, qrels):
             log.warning("topics: %s", apart)
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
 

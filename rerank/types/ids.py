@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import shown
 from rerank.types.query_rows import Ints
 
 Ids = NDArray[np.str_]
@@ -98,15 +99,20 @@ def first_broken(names: Iterable[str], form: re.Pattern[str] = ID) -> str | None
     return next((name for name in names if form.fullmatch(name) is None), None)
 
 
-def zeros_apart(names: Iterable[str], others: Iterable[str]) -> str:
-    """Say that an id differs from one of others in zeros before a number alone, as 051 and 51; "" where none does."""
+def written_apart(names: Iterable[str], others: Iterable[str]) -> str:
+    """Say that an id is one of others written in another way, as 051, "51" or 51.0 for 51; "" where none is."""
     known = set(others)
-    plain = {_ZEROS.sub("", other): other for other in known}
-    pairs = ((name, plain.get(_ZEROS.sub("", name))) for name in names if name not in known)
+    plain = {_plain(other): other for other in known}
+    pairs = ((name, plain.get(_plain(name))) for name in names if name not in known)
     pair = next((pair for pair in pairs if pair[1] is not None), None)
-    return "" if pair is None else f"{pair[0]!r} and {pair[1]!r} differ in zeros alone: write them in one way"
+    alone = "differ in zeros, quotes or case alone: write them in one way"
+    return "" if pair is None else f"{shown(pair[0])} and {shown(pair[1])} {alone}"
 
 
-def same_ids(names: Iterable[str], others: Iterable[str]) -> str:
-    """Return what to do where none of some query ids is one of others."""
-    return f"{zeros_apart(names, others) or 'Check that both use the same query ids'}."
+def _plain(name: str) -> str:
+    return _ZEROS.sub("", name.strip("\"'").removesuffix(".0").casefold())
+
+
+def same_ids(names: Iterable[str], others: Iterable[str], what: str = "query") -> str:
+    """Return what to do where none of some ids, of queries or documents, is one of others."""
+    return f"{written_apart(names, others) or f'Check that both use the same {what} ids'}."

@@ -7,6 +7,7 @@ import pytest
 
 from rerank.doctor import Finding, as_text, examine, kind_of, read_sources
 from rerank.files.data import write_data
+from rerank.files.trec import read_qrels
 from rerank.types import RankingData
 from tests.doctor.conftest import Examine, only
 
@@ -71,7 +72,7 @@ ACROSS_FILES = {
     "documents named otherwise": (
         {"qrels": "q1 0 d1 1\nq2 0 d1 1\n", "run": "q1 Q0 D1 1 2 x\nq1 Q0 D2 2 1 x\nq2 Q0 D1 1 2 x\n"},
         "warning  run: 100% of the first 10 documents of each query are not judged in qrels (3 in all); "
-        "all measures are 0: do qrels and run use the same document ids?",
+        "all measures are 0: 'D1' and 'd1' differ in zeros, quotes or case alone: write them in one way",
     ),
     "judged query without topic": (
         {"topics": "q1\theat\nq2\tcold\n", "qrels": "q1 0 d1 1\nq3 0 d1 1\n"},
@@ -80,10 +81,17 @@ ACROSS_FILES = {
     ),
     "queries that differ in zeros": (
         {"topics": "051\theat\n", "qrels": "51 0 d1 1\n"},
-        "warning  qrels: judged query '51' is not in topics; '51' and '051' differ in zeros alone: write them in one "
-        "way",
+        "warning  qrels: judged query '51' is not in topics; '51' and '051' differ in zeros, quotes or case alone: "
+        "write them in one way",
     ),
 }
+
+
+@pytest.mark.parametrize("heads", [("query-id\tcorpus-id\tscore", "q1\td1\t1"), ("qid 0 docno label", "q1 0 d1 1.0")])
+def test_judgements_whose_first_line_names_the_columns_are_told(heads: tuple[str, str], tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("\n".join(heads) + "\n")
+    assert kind_of(tmp_path / "file") == "qrels"
+    assert read_qrels(tmp_path / "file")["q1"] == {"d1": 1}
 
 
 @pytest.mark.parametrize("name", [*OF_ONE_FILE, *ACROSS_FILES])

@@ -163,14 +163,24 @@ def test_gains_that_overflow_are_refused_with_the_label(measure: str) -> None:
         evaluate({"q": {"a": 1, "b": 2000}}, run, [measure])
 
 
-def test_queries_that_differ_in_zeros_are_named(caplog: pytest.LogCaptureFixture) -> None:
+def test_queries_that_are_written_in_two_ways_are_named(caplog: pytest.LogCaptureFixture) -> None:
     qrels = {"51": {"d": 1}, "q7": {"d": 1}, "101": {"d": 1}}
-    with pytest.raises(InvalidInputError, match=r"'051' and '51' differ in zeros alone: write them in one way\.$"):
-        evaluate(qrels, {"051": {"d": 1.0}}, ["RR"])
-    with pytest.raises(InvalidInputError, match=r"'q07' and 'q7' differ in zeros alone"):
-        evaluate(qrels, {"q07": {"d": 1.0}}, ["RR"])
+    for name, other in (("051", "51"), ("q07", "q7"), ("Q7", "q7"), ('"51"', "51"), ("51.0", "51")):
+        message = rf"'{name}' and '{other}' differ in zeros, quotes or case alone: write them in one way\.$"
+        with pytest.raises(InvalidInputError, match=message):
+            evaluate(qrels, {name: {"d": 1.0}}, ["RR"])
     assert evaluate(qrels, {"051": {"d": 1.0}, "101": {"d": 1.0}}, ["RR"])["RR"] == 1.0
-    assert "'051' and '51' differ in zeros alone" in caplog.text
+    assert "'051' and '51' differ in zeros" in caplog.text
+
+
+def test_documents_of_which_none_is_judged_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    assert evaluate({"q": {"a": 1}}, {"q": {"b": 1.0}}, ["RR"])["RR"] == 0.0
+    assert "expected documents that are judged, got none (run has 'b', qrels have 'a'). Check that both" in caplog.text
+    assert evaluate({"q": {"a": 1}}, {"q": {"A": 1.0}}, ["RR"])["RR"] == 0.0
+    assert "'A' and 'a' differ in zeros, quotes or case alone" in caplog.text
+    caplog.clear()
+    evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 2.0}, "r": {"c": 1.0}}, ["RR"])
+    assert not caplog.text
 
 
 def test_run_without_a_judged_query_counts_0_with_complete(caplog: pytest.LogCaptureFixture) -> None:

@@ -29,6 +29,7 @@ def written(folder: Path, text: str | bytes, name: str = "corpus.jsonl") -> Path
         ('{"docid": "d", "text": "a", "url": null, "tags": []}', {"id": "d", "text": "a"}),
         ('{"doc_id": "d", "text": "a"}', {"id": "d", "text": "a"}),
         ('{"docno": "d", "text": "a"}', {"id": "d", "text": "a"}),
+        ('{"_index": "i", "_id": "d", "_score": 1.0, "_source": {"id": 7, "text": "a"}}', {"id": "d", "text": "a"}),
         ('{"id": "d", "year": 1967, "weight": 0.5}', {"id": "d", "year": 1967, "weight": 0.5}),
     ],
 )

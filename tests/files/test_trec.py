@@ -141,8 +141,16 @@ def test_labels_are_read_as_whole_numbers() -> None:
     rows = trec._split_fast(1, chunk, QRELS)
     assert rows is not None
     assert rows.values.tolist() == [int(text) for text in texts]
-    for text in ("5.", "1e3", "-", "--1", "1-", "1.0"):
+    for text in ("5.1", "1e3", "-", "--1", "1-", ".0"):
         assert trec._split_fast(1, f"q 0 d {text}\n".encode(), QRELS) is None
+
+
+@pytest.mark.parametrize("head", ["", "qid 0 docno label\n", "query-id corpus-id score\n"])
+def test_labels_with_a_dot_and_zeros_are_read_below_names_of_columns(head: str, tmp_path: Path) -> None:
+    between = "" if "-" in head else "0 "
+    rows = [f"{query} {between}{doc} {label}\n" for query, doc, label in (("q", "a", "1.0"), ("q", "b", "-2."))]
+    assert read_qrels(written(tmp_path, head + "".join(rows)))["q"] == {"a": 1, "b": -2}
+    assert read_run(written(tmp_path, f"qid Q0 docno rank score tag\n{GOOD_RUN}"))["q2"] == {"d1": -300.0}
 
 
 @pytest.mark.parametrize("text", ["-", ".", "-.", "1.2.3", "1e", "0x1", "1,5", "1-2", "--1", "inf", "nan", "1_0"])
@@ -199,7 +207,7 @@ BAD_RUNS = {
     GOOD_RUN + "q Q0\n": r":4: expected 6 columns .*, got 2. Write the missing columns",
     "q Q0 my doc 1 2.5 tag\n": r":1: expected 6 columns .*, got 7. Ids may hold no white space",
     GOOD_RUN + "q Q0 d 1 high tag\n": r":4: expected a finite number as score, got 'high'. Correct the score",
-    '{"q": {"d": 1.0}}\n': r":1: expected 6 columns .*, got 3. Read JSON with json.load, and pass it as a mapping\.",
+    '{"q": {"d": 1.0}}\n': r":1: expected 6 columns .*, got 3. Read JSON with json.load, or its lines",
     "q,Q0,d,1,2.5,tag\n": r":1: expected 6 columns .*, got 1. Put tabs for the commas, or",
     "q Q0 d 1 nan tag\n": r":1: expected a finite number as score, got 'nan'",
     "q Q0 d 1 -inf tag\n": r":1: expected a finite number as score, got '-inf'",
@@ -225,9 +233,11 @@ def test_bad_run_is_refused_in_one_line(tmp_path: Path, text: str | bytes) -> No
 
 BAD_QRELS = {
     "q 0 d\n": r":1: expected 4 columns \(qid iter docno label\), got 3. Write the missing column\.",
-    '{"q": {"d": 1}}\n': r":1: expected 4 columns .*, got 3. Read JSON with json.load, and pass it as a mapping\.",
+    '{"q": {"d": 1}}\n': r":1: expected 4 columns .*, got 3. Read JSON with json.load, or its lines",
     "q 0 d 1\nq 0 d e 1\n": r":2: expected 4 columns .*, got 5. Ids may hold no white space",
-    "q 0 d 1.0\n": r":1: expected a whole number as label, got '1.0'. Correct the label",
+    "q 0 d 1.5\n": r":1: expected a whole number as label, got '1.5'. Correct the label",
+    "q 0 d 1 0.5\n": r":1: expected 4 columns .*, got 5. Drop all but the first 4",
+    "4 qid:1 1:0.5\n": r":1: expected 4 columns .*, got 3. Of a judgement list, write `# DOCUMENT` at the end",
     "q 0 d 99999999999999999999\n": r":1: expected a whole number as label",
     "q 0 d 1\np 0 d 1\nq 0 d 1\n": r":3: expected each document once in a query, got 'd' again in query 'q'",
     "": r"expected lines of 4 columns",

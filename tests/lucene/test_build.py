@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pytest
@@ -112,6 +112,31 @@ def test_build_takes_the_keys_of_ids_that_files_have(key: str, tmp_path: Path) -
     assert hits(tmp_path / "index", "wing") == {"a"}
     assert hits(tmp_path / "index", "tail") == {"7"}
     assert set(open_forward(tmp_path / "index").fields) == {"contents", "body"}
+
+
+class Titled(NamedTuple):
+    """A document as ir_datasets yields it."""
+
+    doc_id: str
+    title: str
+
+
+@pytest.mark.parametrize(
+    ("documents", "fields"),
+    [
+        ({"a": {"title": "wing"}, 7: {"title": "tail"}}, {"title"}),
+        ({"a": "wing", 7: "tail"}, set()),
+        ([Titled("a", "wing"), Titled("7", "tail")], {"title"}),
+        ([{"_id": "a", "_source": {"title": "wing"}}, {"_id": "7", "_source": {"title": "tail"}}], {"title"}),
+    ],
+    ids=["BEIR", "texts", "ir_datasets", "hits"],
+)
+def test_build_takes_documents_as_libraries_and_engines_return_them(
+    documents: Any, fields: set[str], tmp_path: Path
+) -> None:
+    build_index(documents, tmp_path / "index")
+    assert (hits(tmp_path / "index", "wing"), hits(tmp_path / "index", "tail")) == ({"a"}, {"7"})
+    assert set(open_forward(tmp_path / "index").fields) == {"contents", *fields}
 
 
 def test_build_keeps_unicode_in_ids_and_text(tmp_path: Path) -> None:

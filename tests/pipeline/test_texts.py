@@ -498,9 +498,10 @@ def files(index: rerank.Index, collection: Tiny, model: rerank.LambdaMART, tmp_p
     (tmp_path / "index").symlink_to(index.path)
     model.save(tmp_path / "model.json")
     collection.write(tmp_path)
+    keys = ("qid", "id"), ("qid", "_id"), ("query_id", "docno")
     lines = [
-        json.dumps({"qid": query_id, "id": each["id"], "title": each["title"], "body": each["body"]})
-        for query_id in list(collection.topics)[:3]
+        json.dumps({query: query_id, doc: each["id"], "title": each["title"], "body": each["body"]})
+        for query_id, (query, doc) in zip(collection.topics, keys, strict=False)
         for each in collection.documents[:10]
     ]
     (tmp_path / "texts.jsonl").write_text("\n".join(lines) + "\n")
@@ -528,7 +529,7 @@ def test_command_ranks_texts(files: Path, index: rerank.Index, collection: Tiny,
             "texts.jsonl:31: expected each document once a query, got 'd0' again",
         ),
         ('{"qid": "none", "id": "d0", "text": "x"}', "texts.jsonl:31: expected a query of the topics, got 'none'"),
-        ('{"qid": "q0", "text": "x"}', "texts.jsonl:31: expected the keys qid and id, got 'qid, text'"),
+        ('{"qid": "q0", "text": "x"}', "texts.jsonl:31: expected an id as id, _id, docid, doc_id, docno, got 'text'"),
         ('{"qid": "q0", "id": "a b", "text": "x"}', "texts.jsonl:31: id: expected ids of 1 to"),
         ('{"qid": "q0", "id": "e", "text": "x", "title": "y"}', "texts.jsonl:31: expected text as text, and no fields"),
         ('{"qid": "q0", "id": "e", "tilte": "y"}', "texts.jsonl:31: expected fields of the index"),
