@@ -60,14 +60,16 @@ CLICKS = ("click", "click_through")
 MISSING = -(2**31)  # position of a row without one
 LAST = 2**31 - 1
 MILLISECONDS = 1e11  # a time from here on counts milliseconds: seconds reach it in the year 5138
+LIST = "list"  # what tells lists of a query and session apart; it is not kept
 UNUSABLE = -1  # number of a query that cannot be an id
 ALIASES: Mapping[str, tuple[str, ...]] = {
-    "query": ("query", "query_id", "qid", "user_query"),
+    "query": ("query", "user_query", "query_id", "qid"),
     "document": ("document", "doc_id", "docno", "doc", "object_id"),
     "position": ("position", "rank"),
     "clicked": ("clicked", "click"),
     "session": ("session", "session_id"),
     "time": ("time", "timestamp"),
+    LIST: (LIST, "search_id", "request_id", "impression_id", "list_id", "user_id", "client_id", "user", "query_id"),
     "ranker": ("ranker",),
     "credit": ("credit",),
 }
@@ -240,9 +242,9 @@ def _blocks(path: Path, odd: _OddRows) -> Blocks:
 
 def _names_of_columns(path: Path, line: int | None, names: list[str]) -> dict[str, str]:
     """Return the name in the file of each column that it has; refuse a log without one that is needed."""
-    columns = {}
+    columns: dict[str, str] = {}
     for column, aliases in ALIASES.items():
-        present = [name for name in aliases if name in names]
+        present = [name for name in aliases if name in names and name not in columns.values()]
         if present:
             columns[column] = present[0]
         elif column in REQUIRED:
@@ -388,7 +390,7 @@ class _RawLog:
     """The columns of a log as they are appended, part by part; positions and queries are not checked yet."""
 
     def __init__(self, query_identity: Callable[[str], Identity]) -> None:
-        self.codes = {name: _Codes() for name in ("document", "session", "ranker")}
+        self.codes = {name: _Codes() for name in ("document", "session", LIST, "ranker")}
         self.codes["query"] = _Codes(query_identity)
         self._parts: list[Columns] = []
 
@@ -464,8 +466,8 @@ def _position(value: Any, name: str) -> int:
 
 
 def _clicked(value: Any, name: str) -> bool:
-    clicked = {"0": False, "1": True, "false": False, "true": True}.get(str(value).lower())
-    if clicked is None or isinstance(value, float):
+    clicked = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}.get(str(value).lower())
+    if clicked is None:
         raise LineFault(f"expected 0, 1, true or false as {name}, got {shown(value)}. Write 1 for a click.")
     return clicked
 
@@ -509,6 +511,7 @@ _READERS: dict[str, tuple[Callable[[Any, str], Any], type]] = {  # of a value, a
     "clicked": (_clicked, np.bool_),
     "session": (_text, np.int32),
     "time": (_time, np.float64),
+    LIST: (lambda value, name: str(value), np.int32),
     "ranker": (_text, np.int32),
     "credit": (_credit, np.float64),
 }
@@ -561,7 +564,7 @@ def _in_lists(columns: Columns, notes: list[str]) -> Columns:
             f"{n_unsure:,} lists that begin further down than others of their query and session: taken as they are; "
             "rows of lists that no column tells apart may be among them."
         )
-    return {name: values[rows] for name, values in columns.items()}
+    return {name: values[rows] for name, values in columns.items() if name != LIST}
 
 
 def _merged(columns: Columns, notes: list[str]) -> Columns:
@@ -569,7 +572,7 @@ def _merged(columns: Columns, notes: list[str]) -> Columns:
 
     Where the log has neither sessions nor times, equal rows are several searches.
     """
-    keys = [columns[name] for name in ("position", "document", "query", "session") if name in columns]
+    keys = [columns[name] for name in ("position", "document", "query", "session", LIST) if name in columns]
     if "time" in columns:
         keys.insert(0, columns["time"].view(np.int64))
     if not {"session", "time"} & columns.keys():
@@ -692,9 +695,10 @@ class _UbiLog:
                 doc in search.clicked,
                 search.session,
                 time,
+                name,
                 *search.credits.get(doc, ("unknown", 0.0)),
             )
-            for search in searches
+            for name, search in self._searches.items()
             for place, doc, time in sorted((place, doc, time) for doc, (place, time) in search.impressions.items())
         ]
         has_credits = any(search.credits for search in searches)

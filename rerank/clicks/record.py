@@ -223,19 +223,22 @@ class Clicks(Shown):
 def list_order(columns: Mapping[str, NDArray[Any]]) -> tuple[Ints, int]:
     """Return the rows list by list, in the order of the lists' first rows, and how many lists may be parts of others.
 
-    The rows of a list have one query and, where there are sessions, one session, and positions that rise. Rows of one
-    query and session are in another order than the log's where they are fewer lists in it: that of their times, or, of
-    a session in which no position is twice, of their positions. A list that begins further down than others of its
-    query and session may be the rest of another one.
+    The rows of a list have one query and, where there are such columns, one session and one value of `list`, and
+    positions that rise. Rows that share these are in another order than the log's where they are fewer lists in it:
+    that of their times, or, of a session in which no position is twice, of their positions. A list that begins further
+    down than others of its query and session may be the rest of another one.
 
-    columns  query and position, and session and time where they are known, (n_rows,) each, by name
+    columns  query and position, and session, list and time where they are known, (n_rows,) each, by name
     """
-    _, key = np.unique(columns["query"].astype(np.int64) << 32 | columns.get("session", 0), return_inverse=True)
+    key: Ints = columns["query"].astype(np.int64)
+    for name in sorted({"session", "list"} & columns.keys()):
+        _, key = np.unique(key << 32 | columns[name], return_inverse=True)
+    _, key = np.unique(key, return_inverse=True)
     position = columns["position"]
     order = np.argsort(key, kind="stable")
     begins = _begins(key, position, order)
     others = [np.lexsort((position, columns["time"], key))] if "time" in columns else []
-    if "session" in columns:
+    if {"session", "list"} & columns.keys():
         rows = np.lexsort((position, key))
         n_lists = np.bincount(key[rows], _begins(key, position, rows))
         others.append(np.where((n_lists == 1)[key[rows]], rows, order))

@@ -141,7 +141,7 @@ def _form(path: str | Path) -> str:
         return TEXT
     raise InvalidInputError(
         f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz), .npz or {PARQUET}. "
-        "Rename the file."
+        "Rename the file, or pass RankingData.from_frame(pandas.read_csv(file)) of CSV."
     )
 
 

@@ -63,7 +63,11 @@ from rerank.types.tables import LABEL, QUERY_ID
 MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
 LEAST_DENSE = 1 << 28  # bytes that dense rows of a chunk of any size may have
 MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
-_COUNTED_FROM = re.compile(rb"\b(?:indices|columns?|features?)\b.*\b(?:(zero|0)|one|1)[- ]based\b", re.IGNORECASE)
+_COUNTED_FROM = re.compile(
+    rb"(?=.*\b(?:ind(?:ices|exes|ex)|columns?|features?)\b).*(?<!not )\b"
+    rb"(?:(?:(zero|0)|one|1)[- ](?:based|indexed)|(?:start|begin|count)\w* (?:at|from|with) (?:(zero|0)|one|1))\b",
+    re.IGNORECASE,
+)
 _DOC = re.compile(rb"\bdoc(?:id|no|_id)\s*[=:]\s*(\S+)(?:\s+base\s*=\s*(\S+))?(?:\s+weight\s*=\s*(\S+))?")
 NO_QUERY = ""  # of a row without `qid:`; an id is never empty
 Row = tuple[int, float, str, str, float, float, str, bytes]  # what `_row` returns
@@ -92,7 +96,7 @@ class Header:
             self.line = line
             self.about = ABOUT.read(json_object(text(content)), {})
         elif counted := _COUNTED_FROM.search(comment):
-            self.first = 0 if counted[1] else 1
+            self.first = 0 if counted[1] or counted[2] else 1
 
     def names(self, n_features: int) -> tuple[str, ...]:
         """Return the name of every feature: those of the header, by default "1", "2", …"""

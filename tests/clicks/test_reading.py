@@ -136,6 +136,8 @@ ALTERNATING = {
     "time": ["a,d1,1,0,5", "a,d1,1,1,9", "a,d2,2,1,5", "a,d2,2,0,9"],
     "session_id": ["a,d2,2,1,s", "a,d2,2,0,t", "a,d1,1,0,s", "a,d1,1,1,t"],
     "timestamp": ["a,d2,2,1,5", "a,d2,2,0,9", "a,d1,1,1,9", "a,d1,1,0,5"],
+    "search_id": ["a,d1,1,0,s", "a,d1,1,1,t", "a,d2,2,1.0,s", "a,d2,2,0.0,t"],
+    "user_id": ["a,d2,2,true,7", "a,d2,2,0,", "a,d1,1,0,7", "a,d1,1,1.0,"],
 }
 
 
@@ -156,6 +158,17 @@ def test_rows_of_lists_that_alternate_are_put_list_by_list(ending: str, column: 
     assert clicks.list_ptr.tolist() == [0, 2, 4]
     assert clicks.position.tolist() == [1, 2, 1, 2]
     assert clicks.clicked.tolist() == [False, True, True, False]
+
+
+def test_searches_of_one_client_at_one_time_are_several_lists(tmp_path: Path) -> None:
+    alike = {"user_query": "wing", "client_id": "c", "timestamp": "2026-01-01", "query_response_hit_ids": ["d1", "d2"]}
+    queries = [json.dumps({"query_id": name, **alike}) for name in ("1", "2")]
+    clicks = [
+        json.dumps({"action_name": "click", "query_id": name, "event_attributes": {"object": {"object_id": doc}}})
+        for name, doc in (("2", "d1"), ("1", "d2"))
+    ]
+    read = read_clicks(_log(tmp_path / "ubi.jsonl", *queries, *clicks))
+    assert (read.list_ptr.tolist(), read.clicked.tolist()) == ([0, 2, 4], [False, True, True, False])
 
 
 def test_lists_that_no_column_tells_apart_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

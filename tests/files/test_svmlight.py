@@ -140,6 +140,9 @@ def test_companions_of_files_that_hold_all_are_named(tmp_path: Path, caplog: pyt
         ),
         ("# Column indices are one-based", "1:5 2:7", [5, 7]),
         ("# feature ids are 0-based", "0:4 2:7", [4, 0, 7]),
+        ("# zero-indexed features", "1:5 2:7", [0, 5, 7]),
+        ("# feature indices start at 0", "1:5 2:7", [0, 5, 7]),
+        ("# columns are not zero-based", "1:5 2:7", [5, 7]),
     ],
 )
 def test_features_are_counted_from_where_the_head_says(
