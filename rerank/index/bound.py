@@ -45,7 +45,7 @@ from rerank.types.retriever import BM25, CONTENTS, K1, B, Passages
 from rerank.types.statistics import Statistics
 from rerank.types.vocabulary import find_terms
 from rerank.vectors.encoder import Encoded, Encoder, Scorer
-from rerank.vectors.vectors import ENCODER, Vectors
+from rerank.vectors.vectors import ENCODER, LSI, Vectors
 
 if TYPE_CHECKING:
     from rerank.history.history import History
@@ -122,16 +122,31 @@ class BoundIndex(Collection):
         """The analyser of the index; starts Java."""
         return self.searcher
 
-    def statistics(self) -> Statistics | None:
+    def statistics(self, model: Ranker) -> Statistics | None:
         """Return what a model needs of the index for texts, which `rerank.train` stores with it; starts Java.
+
+        Parameters
+        ----------
+        model : Ranker
+            A fitted model with features of this index.
 
         Returns
         -------
         Statistics or None
-            The statistics; None for an index of more than 2^20 terms.
+            The statistics, with vectors of terms where the model needs them. None, which is logged, for a model with
+            features of an encoder, an index of more than 2^20 terms, and vectors of more than 32 MB.
 
         """
-        return Statistics.of(self.forward, self.searcher.joined_fields)
+        needs = needed_resources(model_recipe(model))
+        vectors = self.vectors if "vectors" in needs else None
+        statistics = None
+        if ENCODER not in needs:
+            term_vectors = None if vectors is None else vectors.spaces[LSI].term_vectors
+            statistics = Statistics.of(self.forward, self.searcher.joined_fields, term_vectors)
+        if statistics is None:
+            why = "its features need the encoder" if ENCODER in needs else "terms or their vectors are too many"
+            log.info("statistics: the model holds none, since %s: texts are ranked with the index.", why)
+        return statistics
 
     def _kept(self, name: str) -> Path | str | None:
         """Return a file of the index's resources, or the name of the encoder or scorer; None if there is none."""

@@ -25,9 +25,9 @@ from rerank.types.forward import ForwardIndex
 from rerank.types.retriever import CONTENTS, Passages
 from rerank.types.statistics import Statistics
 from rerank.types.tables import plain_value
+from rerank.vectors.vectors import ENCODER, Vectors, vectors_of_terms
 
-WITHOUT_VECTORS = "`rerank index --no-vectors`, index.using(vectors=False, encoder=False)"
-REMEDY = "Pass the index (index=), or set model.statistics_ = index.statistics(), as `rerank train INDEX` does."
+REMEDY = "Pass the index (index=), or set model.statistics_ = index.statistics(model), as `rerank train INDEX` does."
 
 
 class TextCollection(Collection):
@@ -73,6 +73,11 @@ class TextCollection(Collection):
     def passages(self) -> Passages | None:
         """The passages that the index kept; None without."""
         return self._passages
+
+    def _kept(self, name: str) -> Vectors | None:
+        """Return the vectors of terms that the statistics hold."""
+        term_vectors = self._opened.statistics.term_vectors if name == "vectors" else None
+        return None if term_vectors is None else vectors_of_terms(self.forward, term_vectors)
 
 
 class _Opened:
@@ -126,11 +131,10 @@ def model_for_texts(model: Ranker | str | Path, index: Index | None = None, docu
         return BoundModel.of(own_collection(documents), model, union=False)
     model = fitted_model(model)
     recipe = model_recipe(model)
-    needs = [name for name in needed_resources(recipe) if name != "history"]
-    if needs:
+    if ENCODER in needed_resources(recipe):
         raise ModelMismatchError(
-            f"model: expected an index with the {needs[0]} that its features need, got none. Pass the index (index=), "
-            f"or train on it without ({WITHOUT_VECTORS})."
+            "model: expected an index with the encoder that its features need, got none. Pass the index (index=), or "
+            "train on it without (index.using(encoder=False))."
         )
     if model.statistics_ is None:
         raise ModelMismatchError(

@@ -35,9 +35,8 @@ from rerank.files.inputs import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts
 from rerank.history.history import History
 from rerank.index.bound_model import slow_run_scores, texts_of_documents
-from rerank.index.checks import log_judged, log_unknown, model_recipe
+from rerank.index.checks import log_judged, log_unknown
 from rerank.index.index import Index, opened
-from rerank.index.resources import needed_resources
 from rerank.index.unsupervised import default_candidates
 from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import named, parse_measure
@@ -69,7 +68,6 @@ from rerank.training.folds import (
 from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.types.ids import same_ids, written_apart
 from rerank.types.retriever import BM25, CONTENTS
-from rerank.types.statistics import Statistics
 
 STRIPPED = 500  # queries whose features are computed once more without their relevant documents
 TRAINED = 100  # documents of each query and source
@@ -317,18 +315,8 @@ def train(
             raise InvalidInputError("tuning: expected judgements, got another run or clicks. Leave the option out.")
         else:
             trained = _train_without_judgements(inputs, sources, model, labels, estimate)
-        trained.model.statistics_ = _statistics(searched, trained.model)
+        trained.model.statistics_ = searched.statistics(trained.model)
         return trained
-
-
-def _statistics(index: Index, model: Ranker) -> Statistics | None:
-    """Return what a model needs of its index for texts; None, which is logged, where it needs the index itself."""
-    needs = [name for name in needed_resources(model_recipe(model)) if name != "history"]
-    statistics = None if needs else index.statistics()
-    if statistics is None:
-        why = f"its features need the {needs[0]} of the index" if needs else "the index has too many terms"
-        log.info("statistics: the model holds none, since %s: texts are ranked with the index.", why)
-    return statistics
 
 
 def _train_on_judgements(

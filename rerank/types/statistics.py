@@ -2,8 +2,8 @@
 
 Features of texts that no index holds need nothing else of an index. A model file holds them as one compressed table:
 
-    lengths of the terms in bytes, uint32; the terms; and for each field document frequencies, uint32, and what
-    collection frequencies are above them, uint64
+    lengths of the terms in bytes, uint32; the terms; for each field document frequencies, uint32, and what
+    collection frequencies are above them, uint64; and vectors of terms, float32, where features need them
 
 The bytes of numbers are in planes, the lowest of all first, which zlib compresses well. The fingerprint has a checksum
 of terms and document frequencies: a table of another collection, or a damaged one, is refused.
@@ -29,6 +29,7 @@ from rerank.types.ids import id_array
 from rerank.types.query_rows import Ints, pointers
 
 MOST_TERMS = 1 << 20  # about 8 MB of a model file
+MOST_VECTOR_BYTES = 1 << 25  # of vectors of terms: about 38 MB of a model file
 _MOST_CHARACTERS = 1 << 26
 _MOST_BYTES = 1 << 27  # of all terms
 _COUNT = Whole(0, 2**62)
@@ -68,7 +69,9 @@ class Statistics:
     joined_fields : list of str or None
         Fields that make up `contents`, in order, where the build of the index named them.
     table : str
-        Terms and frequencies, compressed, in base64.
+        Terms, frequencies and vectors, compressed, in base64.
+    vectors, dimensions : int
+        Number of terms that have a vector, and length of each; 0 without vectors.
 
     """
 
@@ -77,10 +80,17 @@ class Statistics:
     numbers: list[str]
     joined_fields: list[str] | None
     table: Annotated[str, Text(_MOST_CHARACTERS)]
+    vectors: Annotated[int, Whole(0, MOST_TERMS)] = 0
+    dimensions: Annotated[int, Whole(0, 1 << 12)] = 0
 
     @classmethod
-    def of(cls, forward: ForwardIndex, joined_fields: Sequence[str] | None) -> Self | None:
-        """Return the statistics of an index; None for one of too many terms.
+    def of(
+        cls,
+        forward: ForwardIndex,
+        joined_fields: Sequence[str] | None,
+        term_vectors: NDArray[np.float32] | None = None,
+    ) -> Self | None:
+        """Return the statistics of an index; None for one of too many terms or vectors.
 
         Parameters
         ----------
@@ -88,6 +98,8 @@ class Statistics:
             Its forward arrays.
         joined_fields : sequence of str or None
             Fields that make up `contents`, see the class.
+        term_vectors : ndarray of shape (n_vectors, dimensions) and dtype float32, optional
+            Vectors of terms, see `rerank.vectors.vectors.Space`.
 
         Returns
         -------
@@ -95,7 +107,9 @@ class Statistics:
             The statistics.
 
         """
-        if len(forward.term_ptr) - 1 > MOST_TERMS or len(forward.vocabulary) > _MOST_BYTES:
+        vectors = np.empty((0, 0), np.float32) if term_vectors is None else term_vectors
+        n_terms = len(forward.term_ptr) - 1
+        if n_terms > MOST_TERMS or len(forward.vocabulary) > _MOST_BYTES or vectors.nbytes > MOST_VECTOR_BYTES:
             return None
         parts = [_planes(np.diff(forward.term_ptr), "<u4"), forward.vocabulary.tobytes()]
         for field in forward.fields.values():
@@ -105,7 +119,8 @@ class Statistics:
             {name: field.positions is not None for name, field in forward.fields.items()},
             list(forward.numbers),
             None if joined_fields is None else list(joined_fields),
-            b64encode(zlib.compress(b"".join(parts), 9)).decode("ascii"),
+            b64encode(zlib.compress(b"".join([*parts, _planes(vectors.ravel(), "<f4")]), 9)).decode("ascii"),
+            *vectors.shape,
         )
 
     @classmethod
@@ -136,11 +151,20 @@ class Statistics:
         }
         return cls(fingerprint, dict.fromkeys(fields, True), list(numbers), None, "")
 
-    @cached_property
+    @property
     def forward(self) -> ForwardIndex:
         """Forward arrays of the collection without documents; SchemaError where the table is not what it should be."""
-        n_terms = self.fingerprint["terms"]
-        columns = _Columns(self.table, n_terms)
+        return self._arrays[0]
+
+    @property
+    def term_vectors(self) -> NDArray[np.float32] | None:
+        """Vectors of terms, (vectors, dimensions) float32; None without."""
+        return self._arrays[1] if self.dimensions else None
+
+    @cached_property
+    def _arrays(self) -> tuple[ForwardIndex, NDArray[np.float32]]:
+        """Return the arrays of the table."""
+        columns = _Columns(self.table, self.fingerprint["terms"])
         lengths = columns.numbers("<u4").astype(np.int64)
         term_ptr = pointers(lengths)
         if term_ptr[-1] > _MOST_BYTES:
@@ -150,7 +174,7 @@ class Statistics:
         checksum = terms_checksum(vocabulary, term_ptr, {name: field.doc_freq for name, field in fields.items()})
         if checksum != self.fingerprint["checksum"]:
             raise SchemaError(f"terms of checksum {self.fingerprint['checksum']}", f"those of {checksum}", path="table")
-        return ForwardIndex(
+        forward = ForwardIndex(
             doc_ids=id_array([]),
             doc_slots=document_slots(id_array([])),
             vocabulary=vocabulary,
@@ -159,6 +183,10 @@ class Statistics:
             fingerprint=self.fingerprint,
             numbers={name: np.empty(0) for name in self.numbers},
         )
+        vectors = columns.numbers("<f4", self.vectors * self.dimensions).reshape(self.vectors, self.dimensions)
+        if not np.isfinite(vectors).all():
+            raise SchemaError("finite vectors", "others", path="table")
+        return forward, vectors
 
     def _field(self, name: str, has_positions: bool, columns: _Columns) -> FieldArrays:
         """Return the arrays of a field without documents; its tokens are where the positions of the first begin."""
@@ -187,6 +215,8 @@ class Statistics:
             raise SchemaError("the fields of the fingerprint", "others", path="fields")
         if not set(self.joined_fields or ()) <= set(self.fields):
             raise SchemaError("fields of the collection", "others", path="joined_fields")
+        if 4 * self.vectors * self.dimensions > MOST_VECTOR_BYTES:
+            raise SchemaError(f"vectors of at most {MOST_VECTOR_BYTES:,} bytes", "more", path="vectors")
         _ = self.forward
 
 
@@ -215,14 +245,15 @@ class _Columns:
                 raise SchemaError(f"a table of {self._n_terms} terms", "a shorter one", path="table")
         return b"".join(parts)
 
-    def numbers(self, dtype: str) -> NDArray[Any]:
-        """Return the next column, a number for each term."""
+    def numbers(self, dtype: str, n: int | None = None) -> NDArray[Any]:
+        """Return the next column: n numbers, or one for each term."""
         size = np.dtype(dtype).itemsize
-        planes = np.frombuffer(self.next_bytes(size * self._n_terms), np.uint8).reshape(size, self._n_terms)
+        n = self._n_terms if n is None else n
+        planes = np.frombuffer(self.next_bytes(size * n), np.uint8).reshape(size, n)
         return np.ascontiguousarray(planes.T).view(dtype)[:, 0]
 
 
 def _planes(values: NDArray[Any], dtype: str) -> bytes:
     """Return the bytes of numbers, the lowest of all first."""
     stored = np.asarray(values).astype(dtype)
-    return np.ascontiguousarray(stored.view(np.uint8).reshape(len(stored), -1).T).tobytes()
+    return np.ascontiguousarray(stored.view(np.uint8).reshape(-1, stored.itemsize).T).tobytes()

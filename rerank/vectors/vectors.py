@@ -75,6 +75,13 @@ class Space:
     weights: NDArray[np.float32]
     term_vectors: NDArray[np.float32]
 
+    @classmethod
+    def of(cls, field: FieldArrays, term_vectors: NDArray[np.float32]) -> Self:
+        """Return the space of the vectors of the terms that `learned_rows` chooses; a vector of zeros is none."""
+        rows = learned_rows(field)
+        is_zero = np.append(~term_vectors.any(axis=1), True)  # the last is that of terms without a row
+        return cls(np.where(is_zero[rows], -1, rows).astype(np.int32), log_idf(field).astype(np.float32), term_vectors)
+
     @property
     def dimensions(self) -> int:
         """Number of dimensions."""
@@ -146,6 +153,16 @@ def sampled_documents(n_docs: int, most: int) -> Ints:
     return np.sort(np.random.default_rng(0).choice(n_docs, most, replace=False))
 
 
+def learned_rows(field: FieldArrays) -> NDArray[np.int32]:
+    """Return the row of each term among those that vectors are learned of, (n_terms,); -1 for all others."""
+    doc_freq = np.asarray(field.doc_freq)
+    known = np.flatnonzero((doc_freq >= LEAST_DOCUMENTS) & (doc_freq < field.n_docs_with))  # the weight of others is 0
+    chosen = np.sort(known[np.argsort(-doc_freq[known], kind="stable")[:MOST_TERMS]])
+    rows = np.full(len(doc_freq), -1, dtype=np.int32)
+    rows[chosen] = np.arange(len(chosen), dtype=np.int32)
+    return rows
+
+
 def learn_lsi(
     field: FieldArrays, dimensions: int = DIMENSIONS, threads: int | None = None, most_documents: int = MOST_DOCUMENTS
 ) -> tuple[Space, Floats]:
@@ -156,11 +173,7 @@ def learn_lsi(
 
     Shapes: values float64 (dimensions,).
     """
-    doc_freq = np.asarray(field.doc_freq)
-    known = np.flatnonzero((doc_freq >= LEAST_DOCUMENTS) & (doc_freq < field.n_docs_with))  # the weight of others is 0
-    chosen = np.sort(known[np.argsort(-doc_freq[known], kind="stable")[:MOST_TERMS]])
-    rows = np.full(len(doc_freq), -1, dtype=np.int32)
-    rows[chosen] = np.arange(len(chosen), dtype=np.int32)
+    rows = learned_rows(field)
     weights = log_idf(field).astype(np.float32)
     docs = sampled_documents(len(field.lengths), most_documents)
     doc_ptr, terms, freqs, docs = map(read_only_view, (field.doc_ptr, field.terms, field.freqs, docs))
@@ -174,8 +187,7 @@ def learn_lsi(
     )
     _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, matrix.row_ptr, matrix.columns, matrix.values)
     vectors, values = right_singular_vectors(matrix, dimensions, threads)
-    is_zero = np.append(~vectors.any(axis=1), True)  # the last is that of terms without a row
-    return Space(np.where(is_zero[rows], -1, rows).astype(np.int32), weights, vectors), values
+    return Space.of(field, vectors), values
 
 
 @kernel()
@@ -261,7 +273,7 @@ class Vectors:
                 "Pass e.g. 400."
             )
         forward: ForwardIndex = getattr(index, "forward", index)
-        whole = forward.fields.get(CONTENTS) or next(iter(forward.fields.values()))
+        whole = _whole(forward)
         with read_in_order(whole.terms, whole.freqs):
             return cls(forward, {LSI: learn_lsi(whole, int(dimensions), threads)[0]})
 
@@ -426,6 +438,16 @@ class Vectors:
         """
         stored = self.stored.get((space, of_field))
         return self.documents(space, of_field, np.arange(self.forward.n_docs)) if stored is None else stored
+
+
+def _whole(forward: ForwardIndex) -> FieldArrays:
+    """Return the field that vectors are learned from."""
+    return forward.fields.get(CONTENTS) or next(iter(forward.fields.values()))
+
+
+def vectors_of_terms(forward: ForwardIndex, term_vectors: NDArray[np.float32]) -> Vectors:
+    """Return the vectors of a collection of which those of the terms are known, (n, dimensions) float32."""
+    return Vectors(forward, {LSI: Space.of(_whole(forward), term_vectors)})
 
 
 def identity(forward: ForwardIndex) -> dict[str, Any]:

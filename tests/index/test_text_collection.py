@@ -34,7 +34,7 @@ def of_text(index: rerank.Index, collection: Tiny, tmp_path_factory: pytest.Temp
     """A model of features of text alone."""
     data = index.features(index.search(collection.topics, k=60), collection.topics, collection.qrels)
     model = rerank.LambdaMART(n_estimators=40, min_child_samples=2).fit(data)
-    model.statistics_ = index.statistics()
+    model.statistics_ = index.statistics(model)
     path = tmp_path_factory.mktemp("model") / "model.json"
     model.save(path)
     return path
@@ -104,14 +104,8 @@ def test_a_model_that_needs_an_index_is_refused_without_one(
     model = rerank.LambdaMART(n_estimators=3, min_child_samples=2).fit(data)
     with pytest.raises(ModelMismatchError, match="expected one that holds the statistics of its collection"):
         rerank.rerank_texts(model, "amber", ["amber"])
-    model.statistics_ = index.statistics()
+    model.statistics_ = index.statistics(model)
     assert rerank.rerank_texts(model, "amber", ["amber"]) == rerank.rerank_texts(model, "amber", ["amber"], index=index)
-    with_vectors = index.using(vectors=rerank.Vectors.learn(index, dimensions=3))
-    data = with_vectors.features(index.search(collection.topics), collection.topics, collection.qrels)
-    model = rerank.LambdaMART(n_estimators=3, min_child_samples=2).fit(data)
-    model.statistics_ = index.statistics()
-    with pytest.raises(ModelMismatchError, match="expected an index with the vectors that its features need"):
-        rerank.rerank_texts(model, "amber", ["amber"])
     with pytest.raises(InvalidInputError, match="expected an index, whose documents are ranked"):
         model_for_texts(model_path).rerank(rerank.Topics({"q": "amber"}), None, None)
 
@@ -132,17 +126,40 @@ def test_an_index_of_too_many_terms_leaves_the_model_without_statistics(
     assert "statistics: the model holds none" in caplog.text
 
 
-def test_a_model_of_vectors_holds_no_statistics_and_it_is_said(
-    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+def trained_on(index: rerank.Index, collection: Tiny, family: str) -> rerank.Ranker:
+    small, options = rerank.LambdaMART(n_estimators=10, min_child_samples=2), {"candidates": "bm25", "estimate": False}
+    recipe = rerank.Recipe(families=("letor", family))
+    return rerank.train(index, collection.topics, collection.qrels, small, recipe=recipe, **options).model
+
+
+def test_scores_with_vectors_of_terms_are_those_with_the_index(
+    index: rerank.Index, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bound = index.using(vectors=rerank.Vectors.learn(index, dimensions=3))
-    small = rerank.LambdaMART(n_estimators=3, min_child_samples=2)
+    model = trained_on(bound, collection, "lsi")
+    model.save(tmp_path / "model.json")
+    alone = rerank.read_model(tmp_path / "model.json")
+    documents = [*without_ids(collection.documents), "unheardof words", ""]
+    for query in [*collection.topics.values(), "unheardof", "the"]:
+        assert rerank.rerank_texts(alone, query, documents) == rerank.rerank_texts(alone, query, documents, index=bound)
+    others = index.using(vectors=rerank.Vectors.learn(index, dimensions=2))
+    alone.statistics_ = others.statistics(alone)
+    with pytest.raises(InvalidInputError, match="expected the vectors"):
+        rerank.rerank_texts(alone, "amber", ["amber"])
+    monkeypatch.setattr(statistics, "MOST_VECTOR_BYTES", 10)
+    assert bound.statistics(alone) is None
+
+
+def test_a_model_of_an_encoder_holds_no_statistics_and_it_is_said(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.INFO):
-        trained = rerank.train(bound, collection.topics, collection.qrels, small, candidates="bm25", estimate=False)
-    assert trained.model.statistics_ is None
-    assert "its features need the vectors of the index: texts are ranked with the index" in caplog.text
+        bound = index.using(encoder=lambda texts: [[1.0, len(text)] for text in texts])
+        model = trained_on(bound, collection, "encoder")
+    assert model.statistics_ is None
+    assert "its features need the encoder: texts are ranked with the index" in caplog.text
     with pytest.raises(ModelMismatchError, match="or train on it without"):
-        rerank.rerank_texts(trained.model, "amber", ["amber"])
+        rerank.rerank_texts(model, "amber", ["amber"])
 
 
 def changed_table(content: dict[str, Any], change: Callable[[bytes], bytes]) -> None:
@@ -165,6 +182,8 @@ def without_a_field(content: dict[str, Any]) -> None:
         (lambda content: changed_table(content, lambda table: table[:99] + bytes(9) + table[108:]), "statistics.table"),
         (lambda content: changed_table(content, lambda table: b""), "statistics.table: expected text of 1"),
         (lambda content: content["statistics"].update(table="no base64!"), "statistics.table: expected a compressed"),
+        (lambda content: content["statistics"].update(vectors=9, dimensions=4), "statistics.table: expected a table"),
+        (lambda content: content["statistics"].update(vectors=1 << 20, dimensions=99), "statistics.vectors: expected"),
         (other_language, "statistics: expected those of the fingerprint, got those of another collection"),
         (without_a_field, "statistics.fields: expected the fields of the fingerprint"),
     ],
