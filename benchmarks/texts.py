@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 
 import rerank
-from benchmarks.data import SMALL, documents_of, judged, opened, read_topics
+from benchmarks.data import SMALL, documents_of, judged, opened, read_topics, some_queries
 from benchmarks.registry import Options, Row, benchmark
 
 TEXTS, QUERIES = 100, 200
@@ -30,6 +30,54 @@ def texts_alone(options: Options) -> Iterator[Row]:
             queries = list(read_topics(options, name).items())[: options.pick(QUERIES, 20)]
             run = index.search(dict(queries), TEXTS)
             yield {"collection": name, **_compared(index, alone, dict(queries), run, corpus), **sizes}
+
+
+@benchmark(data="cranfield, cacm and nfcorpus: BM25's first 100 documents of queries that are held out, as texts")
+def texts_of_one_field(options: Options) -> Iterator[Row]:
+    """nDCG@10 of default models on held-out queries: documents of the index, texts with fields, and of one field."""
+    for name in options.chosen_collections(("cranfield", "cacm", "nfcorpus")):
+        corpus = {each.pop("id"): each for each in documents_of(options, name)}
+        learned, qrels = judged(options, name) if name in SMALL else judged(options, name, "train")
+        held, qrels_held = (learned, qrels) if name in SMALL else judged(options, name, "test")
+        if name in SMALL:
+            held = {query_id: learned[query_id] for query_id in list(learned)[2::3]}
+            learned = {query_id: text for query_id, text in learned.items() if query_id not in held}
+        with opened(options, name, vectors=None) as index:
+            model = rerank.train(index, learned, some_queries(qrels, list(learned)), estimate=False).model
+            run = index.search(held, TEXTS)
+            runs = {"BM25": run, "documents": rerank.rerank(index, model, held, run)}
+        runs |= {form: _ranked(model, held, run, corpus, text_of) for form, text_of in FORMS.items()}
+        judgements = some_queries(qrels_held, list(held))
+        row = {form: rerank.evaluate(judgements, each, ["nDCG@10"], complete=True) for form, each in runs.items()}
+        yield {"collection": name, "queries": len(held), **{form: each["nDCG@10"] for form, each in row.items()}}
+
+
+def _joined(document: dict[str, str]) -> str:
+    return f"{document.get('title', '')} {document['body']}".strip()
+
+
+FORMS: dict[str, Callable[[dict[str, str]], str | dict[str, str]]] = {
+    "texts with fields": lambda document: document,
+    "of one field": _joined,
+    "of one field, without a title": lambda document: {"title": "", "body": _joined(document)},
+}
+
+
+def _ranked(
+    model: rerank.Ranker,
+    topics: dict[str, str],
+    run: rerank.Run,
+    corpus: dict[str, dict[str, str]],
+    text_of: Callable[[dict[str, str]], str | dict[str, str]],
+) -> rerank.Run:
+    """Return the documents of a run, ranked as texts without ids."""
+    scores = {}
+    for query_id in run:
+        doc_ids = list(run[query_id])
+        if doc_ids:
+            ranked = rerank.rerank_texts(model, topics[query_id], [text_of(corpus[doc_id]) for doc_id in doc_ids])
+            scores[query_id] = {doc_ids[int(number)]: score for number, score in ranked}
+    return rerank.Run.of(scores)
 
 
 def _size(model: rerank.Ranker, folder: str) -> int:

@@ -357,7 +357,8 @@ class Index(BoundIndex):
             mapping from query id to these, or a Run. By default BM25 over `contents` with k1 0.9 and b 0.4, as
             `search` computes it. Features of the run and of the query's first documents depend on it.
         field : str, optional
-            The field of a document that is a str. Its other fields are empty. Where a document has no `contents` of
+            The field of a document that is a str. Its first sentence or line, of at most 200 characters, is its title
+            where the index has titles, and its other fields are empty. Where a document has no `contents` of
             its own, they are its fields joined as the index build joins them: so those of a str of another field are
             the same text. By default the field that holds over half of the words of the index's `contents`, or
             `contents` where none does.

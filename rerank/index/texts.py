@@ -34,6 +34,7 @@ from rerank.types.tables import frame_rows, is_frame, is_missing
 from rerank.vectors.encoder import Encoded
 
 MOST_TEXTS = 1 << 20  # of one call
+TITLES = ("title", "name", "headline")  # fields, the first that there is
 _BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
 
 
@@ -204,7 +205,8 @@ def text_features(index: Collection, query_texts: QueryTexts, options: TextOptio
 def _reader(index: Collection, options: TextOptions) -> DocumentReader:
     """Return what reads the texts of a call."""
     field = options.plain_field or index.main_field
-    return DocumentReader(index.forward, index.analyser.joined_fields, field, options.runs)
+    titles = [name for name in TITLES if name in index.forward.fields and field not in (CONTENTS, *TITLES)]
+    return DocumentReader(index.forward, index.analyser.joined_fields, field, options.runs, *titles[:1])
 
 
 def _batches(query_texts: QueryTexts, reader: DocumentReader) -> Iterator[dict[str, dict[str, ReadDocument]]]:
@@ -340,7 +342,6 @@ def texts_of_rows(
     return _stored_texts(index, (query_texts.read(reader, query_id, doc_id) for query_id, doc_id in pairs))
 
 
-TITLES = ("title", "name", "headline")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 Spans = list[list[int]]
 _AT_ONCE = 256  # texts in memory

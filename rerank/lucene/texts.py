@@ -9,6 +9,7 @@ Documents that users pass as texts, as the fields and numbers of an index.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field, replace
@@ -39,6 +40,7 @@ MOST_WORD_BYTES = 128  # of a word that is kept: Lucene's tokenizer cuts at 255 
 _REQUEST_BYTES = 1 << 24  # of text in one call of Java
 _FEW_BYTES = 1 << 12  # starting a thread in Java takes longer
 MOST_CHARACTERS = 1 << 24  # of one text
+_FIRST_SENTENCE = re.compile(r"\s*(\S[^\n]{0,199}?(?:[.!?](?=\s)|[。！？]|(?=\n)))\s*(?=\S)")
 
 
 class UnusableTextError(ValueError):
@@ -355,6 +357,8 @@ class DocumentReader:
         Field of a document that is a text.
     runs : collection of str, default=()
         Names of runs whose scores documents may have, as numbers.
+    title : str, default=""
+        Field that the first sentence of a document that is a text fills, if any.
 
     Raises
     ------
@@ -369,12 +373,14 @@ class DocumentReader:
         joined_fields: Iterable[str] | None = None,
         field: str = CONTENTS,
         runs: Collection[str] = (),
+        title: str = "",
     ) -> None:
         if field not in forward.fields:
             raise unknown_name("field", field, forward.fields)
         self._fields = set(forward.fields)
         self._numbers = set(forward.numbers)
         self._field = field
+        self._title = title
         self._joined = None if joined_fields is None else list(joined_fields)
         self._runs = frozenset(runs) - self._fields - self._numbers
 
@@ -383,6 +389,8 @@ class DocumentReader:
         numbers: dict[str, int | float] = {}
         if isinstance(document, str):
             texts = {self._field: document}
+            if self._title and (first := _FIRST_SENTENCE.match(document)):
+                texts = {self._title: first[1], self._field: document[first.end() :]}
         elif isinstance(document, Mapping):
             texts = {}
             for name, value in document.items():

@@ -93,8 +93,8 @@ def rerank_texts(
 ) -> list[RankedText]:
     """Rank texts with a model, which needs no index: it holds the statistics of the collection of its training.
 
-    With the index, the scores are the same. It is needed for a model of features of vectors or of an encoder, and for
-    features of similar judged queries, which documents of the index have, where texts are given by its ids.
+    With the index, the scores are the same. It is needed for a model of features of an encoder, and for features of
+    similar judged queries, which documents of the index have, where texts are given by its ids.
 
     Parameters
     ----------

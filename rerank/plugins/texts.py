@@ -55,8 +55,8 @@ class TextReranker:
         """What the texts are compared with: the index, or what takes its place."""
         return self.bound.index
 
-    def with_metadata(self, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a document of a text and those of its metadata that the model can read.
+    def with_metadata(self, text: str, metadata: Mapping[str, Any]) -> str | dict[str, Any]:
+        """Return a document of a text and those of its metadata that the model can read; without these, the text.
 
         These are fields and numbers of the index, and scores of the runs that the model was trained with, by name. NUL
         and lone surrogates, as extractors of text leave them, become blanks and question marks.
@@ -70,10 +70,11 @@ class TextReranker:
         texts[self.field] = text
         texts = {name: value if isinstance(value, str) else " ".join(value) for name, value in texts.items()}
         values = {name: number_of(value) for name, value in known.items() if name in numbers}
-        return {
+        document: dict[str, Any] = {
             **{name: text.encode("utf8", "replace").decode("utf8").replace("\0", " ") for name, text in texts.items()},
             **{name: value for name, value in values.items() if value is not None},
         }
+        return document if len(document) > 1 else str(document[self.field])
 
     def order(
         self, query: str, documents: Sequence[str | Mapping[str, Any]], k: int | None = None

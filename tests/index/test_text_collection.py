@@ -84,6 +84,27 @@ def test_a_field_that_no_text_has_is_warned_of(of_text: Path, caplog: pytest.Log
 
 
 @pytest.mark.parametrize(
+    ("text", "title", "body"),
+    [
+        ("Grove of light. Cedar fjord", "Grove of light.", "Cedar fjord"),
+        ("\nGrove of light\n\ncedar fjord. Ember", "Grove of light", "cedar fjord. Ember"),
+        ("Grove of light.", "", "Grove of light."),
+        ("Grove 1.5 " * 30 + ". Cedar", "", "Grove 1.5 " * 30 + ". Cedar"),
+        (" ", "", " "),
+    ],
+)
+def test_the_first_sentence_of_a_text_without_fields_is_its_title(
+    of_text: Path, text: str, title: str, body: str
+) -> None:
+    others = [{"title": "grove", "body": "cedar"}, {"title": "", "body": "light. fjord"}]
+    expected = rerank.rerank_texts(of_text, "grove light", [{"title": title, "body": body}, *others])
+    assert rerank.rerank_texts(of_text, "grove light", [text, *others]) == expected
+    reranker = TextReranker(model=of_text)
+    given = [reranker.with_metadata(text, {"source": "a.pdf"}), *others]
+    assert reranker.order("grove light", given) == [tuple(each) for each in expected]
+
+
+@pytest.mark.parametrize(
     ("documents", "expected"),
     [
         ([], "documents: expected at least one text, got none"),

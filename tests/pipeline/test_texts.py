@@ -125,7 +125,7 @@ def test_features_of_texts_equal_those_of_the_index(awkward_index: rerank.Index)
 
 def test_features_of_texts_need_the_statistics_of_the_index_alone(awkward_index: rerank.Index) -> None:
     """Those of all texts: of documents of the index, and of others, whose terms it does not have."""
-    stored = plain(awkward_index.statistics())
+    stored = plain(Statistics.of(awkward_index.forward, awkward_index.searcher.joined_fields))
     alone = TextCollection(restored(Statistics, json.loads(json.dumps(stored))))
     documents = {**given(awkward(1)), **{f"other-{name}": each for name, each in given(awkward(2)).items()}}
     texts = texts_of_queries(TOPICS, dict.fromkeys(TOPICS, documents))

@@ -136,7 +136,7 @@ def test_a_model_alone_ranks_texts_as_with_its_index_and_refuses_searches(
 ) -> None:
     data = index.features(index.search(collection.topics, k=60), collection.topics, collection.qrels)
     model = rerank.LambdaMART(n_estimators=10, min_child_samples=2).fit(data)
-    model.statistics_ = index.statistics()
+    model.statistics_ = index.statistics(model)
     model.save(tmp_path / "alone.json")
     documents = [{name: each[name] for name in ("title", "body")} for each in collection.documents[:20]]
     query = collection.topics["q2"]
