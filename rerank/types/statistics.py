@@ -2,8 +2,11 @@
 
 Features of texts that no index holds need nothing else of an index. A model file holds them as one compressed table:
 
-    lengths of the terms in bytes, uint32; the terms; for each field document frequencies, uint32, and what
-    collection frequencies are above them, uint64; and vectors of terms, float32, where features need them
+    lengths of the terms in bytes, uint32; the terms; and for each field document frequencies, uint32, and what
+    collection frequencies are above them, uint64
+
+Where features need vectors of terms, float32, these are a second table, which is read when texts come: a process that
+ranks documents of an index does not wait for them.
 
 The bytes of numbers are in planes, the lowest of all first, which zlib compresses well. The fingerprint has a checksum
 of terms and document frequencies: a table of another collection, or a damaged one, is refused.
@@ -69,8 +72,10 @@ class Statistics:
     joined_fields : list of str or None
         Fields that make up `contents`, in order, where the build of the index named them.
     table : str
-        Terms, frequencies and vectors, compressed, in base64.
-    vectors, dimensions : int
+        Terms and frequencies, compressed, in base64.
+    vectors : str
+        Vectors of terms, in the same form.
+    n_vectors, dimensions : int
         Number of terms that have a vector, and length of each; 0 without vectors.
 
     """
@@ -80,7 +85,8 @@ class Statistics:
     numbers: list[str]
     joined_fields: list[str] | None
     table: Annotated[str, Text(_MOST_CHARACTERS)]
-    vectors: Annotated[int, Whole(0, MOST_TERMS)] = 0
+    vectors: Annotated[str, Text(_MOST_CHARACTERS, may_be_empty=True)] = ""
+    n_vectors: Annotated[int, Whole(0, MOST_TERMS)] = 0
     dimensions: Annotated[int, Whole(0, 1 << 12)] = 0
 
     @classmethod
@@ -119,7 +125,8 @@ class Statistics:
             {name: field.positions is not None for name, field in forward.fields.items()},
             list(forward.numbers),
             None if joined_fields is None else list(joined_fields),
-            b64encode(zlib.compress(b"".join([*parts, _planes(vectors.ravel(), "<f4")]), 9)).decode("ascii"),
+            _packed(b"".join(parts)),
+            _packed(_planes(vectors.ravel(), "<f4")) if vectors.size else "",
             *vectors.shape,
         )
 
@@ -151,20 +158,21 @@ class Statistics:
         }
         return cls(fingerprint, dict.fromkeys(fields, True), list(numbers), None, "")
 
-    @property
-    def forward(self) -> ForwardIndex:
-        """Forward arrays of the collection without documents; SchemaError where the table is not what it should be."""
-        return self._arrays[0]
-
-    @property
+    @cached_property
     def term_vectors(self) -> NDArray[np.float32] | None:
-        """Vectors of terms, (vectors, dimensions) float32; None without."""
-        return self._arrays[1] if self.dimensions else None
+        """Vectors of terms, (n_vectors, dimensions) float32; None without."""
+        if not self.dimensions:
+            return None
+        n_values = self.n_vectors * self.dimensions
+        vectors = _Columns(self.vectors, n_values, "statistics.vectors").numbers("<f4")
+        if not np.isfinite(vectors).all():
+            raise SchemaError("finite vectors", "others", path="statistics.vectors")
+        return vectors.reshape(self.n_vectors, self.dimensions)
 
     @cached_property
-    def _arrays(self) -> tuple[ForwardIndex, NDArray[np.float32]]:
-        """Return the arrays of the table."""
-        columns = _Columns(self.table, self.fingerprint["terms"])
+    def forward(self) -> ForwardIndex:
+        """Forward arrays of the collection without documents; SchemaError where the table is not what it should be."""
+        columns = _Columns(self.table, self.fingerprint["terms"], "table")
         lengths = columns.numbers("<u4").astype(np.int64)
         term_ptr = pointers(lengths)
         if term_ptr[-1] > _MOST_BYTES:
@@ -174,7 +182,7 @@ class Statistics:
         checksum = terms_checksum(vocabulary, term_ptr, {name: field.doc_freq for name, field in fields.items()})
         if checksum != self.fingerprint["checksum"]:
             raise SchemaError(f"terms of checksum {self.fingerprint['checksum']}", f"those of {checksum}", path="table")
-        forward = ForwardIndex(
+        return ForwardIndex(
             doc_ids=id_array([]),
             doc_slots=document_slots(id_array([])),
             vocabulary=vocabulary,
@@ -183,10 +191,6 @@ class Statistics:
             fingerprint=self.fingerprint,
             numbers={name: np.empty(0) for name in self.numbers},
         )
-        vectors = columns.numbers("<f4", self.vectors * self.dimensions).reshape(self.vectors, self.dimensions)
-        if not np.isfinite(vectors).all():
-            raise SchemaError("finite vectors", "others", path="table")
-        return forward, vectors
 
     def _field(self, name: str, has_positions: bool, columns: _Columns) -> FieldArrays:
         """Return the arrays of a field without documents; its tokens are where the positions of the first begin."""
@@ -215,21 +219,22 @@ class Statistics:
             raise SchemaError("the fields of the fingerprint", "others", path="fields")
         if not set(self.joined_fields or ()) <= set(self.fields):
             raise SchemaError("fields of the collection", "others", path="joined_fields")
-        if 4 * self.vectors * self.dimensions > MOST_VECTOR_BYTES:
-            raise SchemaError(f"vectors of at most {MOST_VECTOR_BYTES:,} bytes", "more", path="vectors")
+        if 4 * self.n_vectors * self.dimensions > MOST_VECTOR_BYTES:
+            raise SchemaError(f"vectors of at most {MOST_VECTOR_BYTES:,} bytes", "more", path="n_vectors")
         _ = self.forward
 
 
 class _Columns:
-    """Reads the table of statistics from its beginning on, no more than is asked for; raises SchemaError."""
+    """Reads a table from its beginning on, no more than is asked for; raises SchemaError, which names the table."""
 
-    def __init__(self, table: str, n_terms: int) -> None:
-        self._n_terms = n_terms
+    def __init__(self, table: str, length: int, name: str) -> None:
+        self._length = length
+        self._name = name
         self._reader = zlib.decompressobj()
         try:
             self._rest = b64decode(table, validate=True)
         except binascii.Error:
-            raise SchemaError("a compressed table in base64", "other text", path="table") from None
+            raise SchemaError("a compressed table in base64", "other text", path=name) from None
 
     def next_bytes(self, n_bytes: int) -> bytes:
         """Return the next bytes; refuse a table that ends before."""
@@ -238,19 +243,23 @@ class _Columns:
             try:
                 parts.append(self._reader.decompress(self._rest, n_bytes))
             except zlib.error:
-                raise SchemaError("a compressed table", "a damaged one", path="table") from None
+                raise SchemaError("a compressed table", "a damaged one", path=self._name) from None
             self._rest = self._reader.unconsumed_tail
             n_bytes -= len(parts[-1])
             if not parts[-1]:
-                raise SchemaError(f"a table of {self._n_terms} terms", "a shorter one", path="table")
+                raise SchemaError(f"columns of {self._length}", "shorter ones", path=self._name)
         return b"".join(parts)
 
-    def numbers(self, dtype: str, n: int | None = None) -> NDArray[Any]:
-        """Return the next column: n numbers, or one for each term."""
+    def numbers(self, dtype: str) -> NDArray[Any]:
+        """Return the next column, a number for each of its rows."""
         size = np.dtype(dtype).itemsize
-        n = self._n_terms if n is None else n
-        planes = np.frombuffer(self.next_bytes(size * n), np.uint8).reshape(size, n)
+        planes = np.frombuffer(self.next_bytes(size * self._length), np.uint8).reshape(size, self._length)
         return np.ascontiguousarray(planes.T).view(dtype)[:, 0]
+
+
+def _packed(table: bytes) -> str:
+    """Return bytes compressed, in base64."""
+    return b64encode(zlib.compress(table, 9)).decode("ascii")
 
 
 def _planes(values: NDArray[Any], dtype: str) -> bytes:

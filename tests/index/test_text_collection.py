@@ -6,6 +6,7 @@ import json
 import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,10 @@ def test_scores_with_vectors_of_terms_are_those_with_the_index(
     documents = [*without_ids(collection.documents), "unheardof words", ""]
     for query in [*collection.topics.values(), "unheardof", "the"]:
         assert rerank.rerank_texts(alone, query, documents) == rerank.rerank_texts(alone, query, documents, index=bound)
+    damaged = replace(alone.statistics_, vectors=alone.statistics_.vectors[:40])
+    alone.statistics_ = damaged  # it is read when the first texts come
+    with pytest.raises(InvalidInputError, match=r"^statistics\.vectors: expected columns of \d+, got shorter ones"):
+        rerank.rerank_texts(alone, "amber", ["amber"])
     others = index.using(vectors=rerank.Vectors.learn(index, dimensions=2))
     alone.statistics_ = others.statistics(alone)
     with pytest.raises(InvalidInputError, match="expected the vectors"):
@@ -203,8 +208,7 @@ def without_a_field(content: dict[str, Any]) -> None:
         (lambda content: changed_table(content, lambda table: table[:99] + bytes(9) + table[108:]), "statistics.table"),
         (lambda content: changed_table(content, lambda table: b""), "statistics.table: expected text of 1"),
         (lambda content: content["statistics"].update(table="no base64!"), "statistics.table: expected a compressed"),
-        (lambda content: content["statistics"].update(vectors=9, dimensions=4), "statistics.table: expected a table"),
-        (lambda content: content["statistics"].update(vectors=1 << 20, dimensions=99), "statistics.vectors: expected"),
+        (lambda content: content["statistics"].update(n_vectors=1 << 20, dimensions=99), "statistics.n_vectors: expect"),
         (other_language, "statistics: expected those of the fingerprint, got those of another collection"),
         (without_a_field, "statistics.fields: expected the fields of the fingerprint"),
     ],
