@@ -172,6 +172,39 @@ def draws_check(options: Options) -> Iterator[Row]:
     yield from _of_stage(options, CHECK)
 
 
+@benchmark(data="nfcorpus's dev queries, cranfield: 20 draws", peer="the gain on other topics")
+def draws_estimates(options: Options) -> Iterator[Row]:
+    """What cross-validation on the training topics says that `train` gains over BM25, and what it gains on others.
+
+    `covered` is the share of draws whose 95 % interval, as `rerank train` prints it, holds the gain on other topics,
+    which is itself measured with the standard error `error`.
+    """
+    from rerank.evaluation.significance import bootstrap_intervals
+    from rerank.training.folds import FOLDS, assign_folds
+
+    for name in options.chosen_collections(tuple(dict.fromkeys(draw.collection for draw in DRAWS[CHOICE]))):
+        pool = pool_of(options, name, CHOICE)
+        rows = []
+        for draw in [draw for draw in DRAWS[CHOICE] if draw.collection == name][: options.pick(len(DRAWS[CHOICE]), 1)]:
+            train, measured = pool.parts(draw)
+            test = pool.measured.select(measured)
+            gains = np.zeros(len(train))
+            folds = assign_folds(train.query_ids.tolist(), FOLDS, 0)
+            of_fold = np.array([folds[query_id] for query_id in train])
+            for fold in range(FOLDS):
+                model = systems(len(train))[REFERENCE]().fit(train.select(np.flatnonzero(of_fold != fold)))
+                held_out = train.select(np.flatnonzero(of_fold == fold))
+                gains[of_fold == fold] = values_of(held_out, model.predict(held_out))
+            gains -= values_of(train, np.nan_to_num(train.column("bm25.contents"), nan=-1.0))
+            truth = values_of(test, systems(len(train))[REFERENCE]().fit(train).predict(test))
+            truth -= values_of(pool.measured, pool.bm25)[measured]
+            low, high = bootstrap_intervals(gains[:, None])
+            error = truth.std(ddof=1) / np.sqrt(len(truth))
+            rows.append((gains.mean(), truth.mean(), error, low[0] <= truth.mean() <= high[0], high[0] - low[0]))
+        means = dict(zip(("estimate", "gain", "error", "covered", "length"), np.mean(rows, axis=0), strict=True))
+        yield {"collection": name, "draws": len(rows), **means}
+
+
 def _of_stage(options: Options, stage: str) -> Iterator[Row]:
     """Yield a row for each system and collection, and for all draws of a stage."""
     figures = list(values_of_draws(options, stage))

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import nan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from numpy.typing import NDArray
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, log
 from rerank.evaluation.evaluate import evaluate
+from rerank.evaluation.significance import bootstrap_intervals
 from rerank.features.extract import scores_in
 from rerank.features.families.performance import PerformanceFeatures
 from rerank.features.recipe import Recipe
@@ -178,6 +180,8 @@ class Estimate:
     noise : float or None
         Standard deviation of `model` over values of `random_state`, measured in one fold: a smaller difference of two
         estimates says nothing. None for models that draw nothing.
+    low, high : float
+        95 % percentile bootstrap interval of the gain over the candidates: what other queries of the same kind gain.
 
     """
 
@@ -191,6 +195,8 @@ class Estimate:
     without_history: float | None = None
     scorer: Gain | None = None
     noise: float | None = None
+    low: float = nan
+    high: float = nan
 
     def __str__(self) -> str:
         """Return one line."""
@@ -198,7 +204,7 @@ class Estimate:
         base = "" if self.unsupervised is None else f"unsupervised {self.unsupervised:.4f}, "
         alone = "" if self.without_history is None else f"; {self.without_history:.4f} on texts without ids"
         noise = "" if self.noise is None else f", standard deviation over random states {self.noise:.4f}"
-        gain = f"{self.model - self.candidates:+.4f}{noise}"
+        gain = f"{self.model - self.candidates:+.4f}, 95 % interval {self.low:+.4f} to {self.high:+.4f}{noise}"
         return (
             f"{self.measure}{against} by cross-validation in {self.folds} folds of {self.n_queries} queries: "
             f"candidates {self.candidates:.4f}, {base}model {self.model:.4f} ({gain})"
@@ -597,8 +603,19 @@ def _estimate(
     unsupervised = float(values(data.run(base.scores(data))).mean()) if isinstance(base, UnsupervisedBase) else None
     before, after = (values(ranking) for ranking in (run, held_out_run))
     noise = noise_of(training, models[0], values)
-    means = float(before.mean()), float(after.mean())
-    return Estimate(measure, *means, FOLDS, len(before), unsupervised, noise=noise), models, held_out_run
+    low, high = bootstrap_intervals((after - before)[:, None])
+    estimate = Estimate(
+        measure,
+        float(before.mean()),
+        float(after.mean()),
+        FOLDS,
+        len(before),
+        unsupervised,
+        noise=noise,
+        low=float(low[0]),
+        high=float(high[0]),
+    )
+    return estimate, models, held_out_run
 
 
 def noise_of(training: FoldTraining, model: Ranker, values: Callable[[Run], Floats]) -> float | None:

@@ -208,7 +208,7 @@ def without_a_field(content: dict[str, Any]) -> None:
         (lambda content: changed_table(content, lambda table: table[:99] + bytes(9) + table[108:]), "statistics.table"),
         (lambda content: changed_table(content, lambda table: b""), "statistics.table: expected text of 1"),
         (lambda content: content["statistics"].update(table="no base64!"), "statistics.table: expected a compressed"),
-        (lambda content: content["statistics"].update(n_vectors=1 << 20, dimensions=99), "statistics.n_vectors: expect"),
+        (lambda content: content["statistics"].update(n_vectors=1 << 20, dimensions=99), "statistics.n_vectors"),
         (other_language, "statistics: expected those of the fingerprint, got those of another collection"),
         (without_a_field, "statistics.fields: expected the fields of the fingerprint"),
     ],

@@ -287,6 +287,14 @@ def test_estimate_says_its_standard_deviation_over_random_states(index: rerank.I
     assert fixed.estimate.noise is None
 
 
+def test_estimate_has_the_interval_of_its_gain(index: rerank.Index, collection: Tiny) -> None:
+    estimate = train(index, collection.topics, collection.qrels, rerank.PlackettLuce()).estimate
+    assert estimate is not None
+    gain = estimate.model - estimate.candidates
+    assert estimate.low < gain < estimate.high
+    assert f"({gain:+.4f}, 95 % interval {estimate.low:+.4f} to {estimate.high:+.4f})" in str(estimate)
+
+
 def test_a_run_to_start_from_is_estimated_too(index: rerank.Index, collection: Tiny) -> None:
     base = index.search(collection.topics, k=50)
     model = rerank.LambdaMART(n_estimators=5, min_child_samples=5, base=replace(base, name="dense"))
