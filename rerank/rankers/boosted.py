@@ -56,7 +56,6 @@ from rerank.retrieval.best_alpha import TOLERANCE, Lines, best_share
 from rerank.runtime.codec import Choice, Flag, Number, Whole, at
 from rerank.runtime.progress import track
 from rerank.trees.binned_data import BinnedData, bin_with
-from rerank.trees.bins import Bins
 from rerank.trees.booster import Booster, Gradients, StepLength
 from rerank.trees.columns import Columns
 from rerank.trees.content import bin_rows
@@ -359,12 +358,12 @@ class BoostedTrees(ForestRanker):
         start, centre = start_in_units(train, unit, by_query=constant is None)
         self.constant_ = unit * (constant or 0.0) - centre
         booster = self._booster(train, objective, start + (constant or 0.0), data)
-        self._boost(booster, stopping, valid, data.columns.bins, unit)
+        self._boost(booster, stopping, valid, data.columns, unit)
         self._follow(stopping)
         return data, Forest.of(booster.trees[: stopping.best]).scaled(unit)
 
     def _boost(
-        self, booster: Booster, stopping: EarlyStopping, valid: TrainingSet | None, bins: Bins, unit: float
+        self, booster: Booster, stopping: EarlyStopping, valid: TrainingSet | None, columns: Columns, unit: float
     ) -> None:
         """Add trees until the number is reached or the measure of the validation rows, binned alike, no longer rises.
 
@@ -372,8 +371,11 @@ class BoostedTrees(ForestRanker):
         """
         scores = np.empty(0)
         if valid is not None:
-            columns = Columns.separate(bins)
-            blocks = bin_with(columns, valid.X, valid.order, numba.get_num_threads())
+            if valid.binned is not None and valid.binned.columns is columns:
+                blocks = valid.binned.blocks
+            else:
+                columns = Columns.separate(columns.bins)
+                blocks = bin_with(columns, valid.X, valid.order, numba.get_num_threads())
             sums = np.zeros(len(valid.order))
         for _ in stopping.iterations(self._sizes.n_estimators, "trees"):
             tree = booster.add_tree()

@@ -64,6 +64,18 @@ def test_auto_bins_rows_once_where_its_trees_have_the_same_number_of_bins(train)
     assert binned_for([*members, LambdaMART()], data).binned is None
 
 
+def test_trees_are_stopped_alike_by_rows_that_were_binned_with_theirs_and_by_others(train) -> None:
+    binned = binned_for([LambdaMART()], TrainingSet.of(train, np.zeros(train.n_rows)))
+    rest, part = binned.select(np.arange(2, len(train))), binned.select(np.arange(2))
+    curves = []
+    for valid in (part, replace(part, binned=None)):
+        model = LambdaMART(n_estimators=20, num_leaves=4, min_child_weight=0.1)
+        model._learn(rest, valid)
+        curves.append(model.evals_result_)
+    assert curves[0] == curves[1]
+    assert len(np.unique(curves[0]["valid"]["nDCG@10"])) > 1
+
+
 def test_auto_finds_the_number_of_trees_in_the_folds(train) -> None:
     model = Auto(members="lambdamart(num_leaves=4)", early_stopping_rounds=5).fit(train)
     assert 1 <= len(model.members_[0].forest_.node_ptr) - 1 < 500
