@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, log, shown, unknown_name
-from rerank.evaluation.comparison import Comparison, compare_results, figure
+from rerank.evaluation.comparison import Comparison, compare_results, figure, render, report
 from rerank.evaluation.evaluate import EvaluationResult, evaluate, log_absent
 from rerank.evaluation.page import Axis, Curve, Section
 from rerank.experiments.study import (
@@ -706,8 +706,14 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
         _write_trial(trial, folder, f".repeat{number}" if len(result.trials) > 1 else "")
     if result.trials[0].gains:
         ScorerCurve(study.metric, result.trials[0].gains).write(folder, "scorer")
-    with whole_file(folder / "table.txt") as file:
-        file.write(result.table + "\n")
+    texts = {
+        "table.txt": result.table + "\n",
+        "table.tex": render(result.comparison, "latex") + "\n",
+        "report.html": report("Cross-validation", result.comparison, (), {}, {}),
+    }
+    for name, text in texts.items():
+        with whole_file(folder / name) as file:
+            file.write(text)
     figures = {
         "study": study.to_dict(),
         "resources": dict(result.resources),

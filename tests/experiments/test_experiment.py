@@ -58,12 +58,17 @@ def test_experiment_draws_the_measure_by_the_calls_of_a_scorer(
     assert "scorer alone" in (tmp_path / "study" / "scorer.html").read_text()
 
 
+SOURCE = "judgements of the training queries of each fold"
+
+
 def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, collection: Tiny, folder: Path) -> None:
     models = {f"{system.lower()}.fold{fold}.model.json" for system in SYSTEMS for fold in range(STUDY.folds)}
     runs = {f"{system.lower().replace(' ', '-')}.run" for system in result.runs}
     assert {path.name for path in folder.iterdir()} == models | runs | {
         "folds.tsv",
         "table.txt",
+        "table.tex",
+        "report.html",
         "results.json",
         "settings.json",
     }
@@ -76,7 +81,12 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
         query_id: str(fold) for query_id, fold in result.folds.items()
     }
     assert (folder / "table.txt").read_text() == result.table + "\n"
-    used = {"history": "judgements of the training queries of each fold"}
+    means = [f"{actual['nDCG@10']:.4f}" for actual in result.results.values()]
+    for name in ("table.tex", "report.html"):
+        text = (folder / name).read_text()
+        assert all(mean in text for mean in means)
+        assert f"features use history ({SOURCE})" in text
+    used = {"history": SOURCE}
     assert figures["resources"] == json.loads((folder / "settings.json").read_text())["resources"] == used
     assert f"\nfeatures use history ({used['history']})\n" in result.table
 
