@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
@@ -354,11 +354,6 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def _relevant(labels: Mapping[str, int]) -> list[str]:
-    """Return the relevant documents of a query."""
-    return [doc_id for doc_id, label in labels.items() if label > 0]
-
-
 def _near(
     what: str, names_of: Callable[[Any], list[str]], train: CheckedSource, test: CheckedSource
 ) -> Iterator[Finding]:
@@ -407,6 +402,9 @@ def nearest_queries(train: Sequence[Iterable[str]], test: Sequence[Iterable[str]
     return cosines, nearest
 
 
+_NEAR_RELEVANT = partial(
+    _near, "relevant documents", lambda labels: [doc_id for doc_id, label in labels.items() if label > 0]
+)
 _NOT_COUNTED = "with `evaluate -c` it counts 0, else it does not count"
 CHECKS: tuple[tuple[tuple[str, ...], Callable[..., Iterator[Finding]]], ...] = (
     (("qrels",), _relevance),
@@ -423,5 +421,5 @@ CHECKS: tuple[tuple[tuple[str, ...], Callable[..., Iterator[Finding]]], ...] = (
     (("train_data", "test_data"), _in_both),
     (("train_qrels", "test_qrels"), _in_both),
     (("train_topics", "test_topics"), partial(_near, "words", words_of)),
-    (("train_qrels", "test_qrels"), partial(_near, "relevant documents", _relevant)),
+    (("train_qrels", "test_qrels"), _NEAR_RELEVANT),
 )

@@ -345,10 +345,6 @@ def _parquet_blocks(path: Path) -> Blocks:
 Identity = tuple[str | None, str]  # what texts that are one have in common, None where they cannot be used; their name
 
 
-def _by_name(text: str) -> Identity:
-    return text, text
-
-
 def _by_text(key: Callable[[str], str]) -> Callable[[str], Identity]:
     """Return the function from a query to its key; one that is longer than an id has none."""
     return lambda query: (key(query) if len(query) <= MOST_LETTERS else None, " ".join(query.split()))
@@ -370,7 +366,7 @@ def _by_topic(topics: Mapping[str, str], key: Callable[[str], str]) -> Callable[
 class _Codes:
     """Numbers of texts, by first appearance; texts with the same key are one, which has the name of the first."""
 
-    def __init__(self, identity: Callable[[str], Identity] = _by_name) -> None:
+    def __init__(self, identity: Callable[[str], Identity] = lambda text: (text, text)) -> None:
         self.names: list[str] = []
         self._identity = identity
         self._numbers: dict[str, int] = {}
