@@ -17,7 +17,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from pathlib import Path
@@ -55,8 +54,7 @@ class CleanRoom:
         with tempfile.TemporaryFile() as file:
             subprocess.run(["git", "-C", ROOT, "archive", "HEAD"], stdout=file, check=True)
             file.seek(0)
-            with tarfile.open(fileobj=file) as archive:
-                archive.extractall(self.checkout, filter="tar")
+            subprocess.run(["tar", "-x", "-C", self.checkout], stdin=file, check=True)  # tarfile's differs by version
         home, links = folder / "home", folder / "bin"
         home.mkdir()
         if WINDOWS:
