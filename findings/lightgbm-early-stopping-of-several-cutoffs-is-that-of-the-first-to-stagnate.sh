@@ -2,12 +2,11 @@
 # Guess: with eval_at=[1, 10] early stopping goes on while one of the two figures improves, or follows the last one,
 # as in XGBoost.
 # Behaviour: in LightGBM 4.7.0 training ends as soon as any figure of any set has not improved for N rounds, and
-# best_iteration_ is the best of that figure alone: adding a cutoff can only shorten the training. XGBoost 3.2.0
-# follows the last one.
+# best_iteration_ is the best of that figure alone: adding a cutoff can only shorten the training.
 # Why it matters: nDCG@1 is noisy and stagnates early; a model that is reported at 10 has the number of trees that
 # was best at 1.
-# Source: LightGBM, callback.py (_EarlyStoppingCallback; first_metric_only=False); XGBoost, callback.py
-# (EarlyStopping: the last metric).
+# Source: LightGBM, callback.py (_EarlyStoppingCallback; first_metric_only=False). That XGBoost follows the last one is
+# what its documentation says (early_stopping_rounds); it is not run here.
 
 set -euo pipefail
 
