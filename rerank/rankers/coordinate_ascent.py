@@ -252,7 +252,9 @@ class CoordinateAscent(LinearRanker):
     """
 
     n_restarts: int = parameter(5, Whole(1, 1000), "Number of ascents, each with its own order of the weights.")
-    max_iter: int = parameter(25, Whole(1, 1_000_000), "Maximum number of passes over the weights.")
+    max_iter: int = parameter(
+        25, Whole(1, 1_000_000), "Maximum number of passes over the weights.", search=(1, 3, 10, 25)
+    )
     metric: Any = parameter("nDCG@10", Metric(), "Measure to maximise, and for early stopping.")
     early_stopping_rounds: int = stopping_parameter(5, "passes")
     base: Any = base_parameter()

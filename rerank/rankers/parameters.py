@@ -313,7 +313,7 @@ class Estimator:
         return self
 
     def __repr__(self) -> str:
-        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self)).parameters.items()}
+        defaults = {name: parameter.default for name, parameter in _constructor(type(self)).items()}
         values = self.get_params(deep=False)
         changed = {name: value for name, value in values.items() if not _same(value, defaults.get(name))}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
@@ -417,7 +417,17 @@ def not_fitted_error() -> type[InvalidInputError]:
 
 def _names(kind: type) -> tuple[str, ...]:
     """Return the names of the constructor's parameters."""
-    return tuple(inspect.signature(kind).parameters)
+    return tuple(_constructor(kind))
+
+
+def _constructor(kind: Any) -> dict[str, inspect.Parameter]:
+    """Return the constructor's parameters by name.
+
+    That of a class would be the signature of `__new__` for a subclass without parameters of its own, before Python
+    3.11.4.
+    """
+    _, *parameters = inspect.signature(kind.__init__).parameters.values()
+    return {parameter.name: parameter for parameter in parameters}
 
 
 def _metadata_names(kind: type, method: str) -> tuple[str, ...]:
