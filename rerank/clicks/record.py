@@ -230,10 +230,9 @@ def list_order(columns: Mapping[str, NDArray[Any]]) -> tuple[Ints, int]:
 
     columns  query and position, and session, list and time where they are known, (n_rows,) each, by name
     """
-    key: Ints = columns["query"].astype(np.int64)
-    for name in sorted({"session", "list"} & columns.keys()):
+    key = np.zeros(len(columns["query"]), np.int64)
+    for name in ("query", *sorted({"session", "list"} & columns.keys())):
         _, key = np.unique(key << 32 | columns[name], return_inverse=True)
-    _, key = np.unique(key, return_inverse=True)
     position = columns["position"]
     order = np.argsort(key, kind="stable")
     begins = _begins(key, position, order)

@@ -181,7 +181,7 @@ class Estimate:
         Standard deviation of `model` over values of `random_state`, measured in one fold: a smaller difference of two
         estimates says nothing. None for models that draw nothing.
     low, high : float
-        95 % percentile bootstrap interval of the gain over the candidates: what other queries of the same kind gain.
+        95 % percentile bootstrap interval of the mean gain over the candidates, from the queries' differences.
 
     """
 

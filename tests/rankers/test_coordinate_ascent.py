@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from rerank.metrics.registry import parse_measure
-from rerank.rankers import coordinate_ascent
-from rerank.rankers.coordinate_ascent import Ascent, CoordinateAscent, LineSearch
+from rerank.rankers.coordinate_ascent import Ascent, CoordinateAscent
 from rerank.rankers.training_set import TrainingSet
 from rerank.rankers.validation import Validation
 from rerank.types import pointers
@@ -34,27 +33,18 @@ def _few_values(seed):
 @pytest.mark.parametrize("measure", ["nDCG@3", "AP", "RR@2", "ERR@4", "P@2", "nDCG"])
 @given(seed=st.integers(0, 10_000))
 @example(seed=1856)  # a step beside 0, where scores are equal
-def test_line_search_finds_the_largest_gain_between_all_crossings(measure, seed) -> None:
+def test_ascent_of_one_weight_has_the_largest_gain_between_all_crossings(measure, seed) -> None:
     train, start, slope = _few_values(seed)
-    search = LineSearch(train, parse_measure(measure))
-    step, gain = search.best(start, slope)
-    assert gain == pytest.approx(oracle.largest_gain(train, parse_measure(measure), start, slope), abs=1e-12)
-    assert search.value(start + step * slope) - search.value(start) == pytest.approx(gain, abs=1e-12)
-
-
-def test_line_search_is_the_same_when_lists_are_measured_in_parts(train, monkeypatch) -> None:
-    rows = TrainingSet.of(train, np.zeros(train.n_rows))
-    scores, slope = train.base_scores[rows.order], np.ascontiguousarray(rows.X[rows.order, 0])
-    whole = LineSearch(rows, parse_measure("nDCG@10")).best(scores, slope)
-    monkeypatch.setattr(coordinate_ascent, "LABELS_AT_ONCE", 100)
-    assert LineSearch(rows, parse_measure("nDCG@10")).best(scores, slope) == whole
+    ascent = Ascent(Validation(train, parse_measure(measure)), start, slope[None], np.arange(1))
+    expected = oracle.largest_gain(train, parse_measure(measure), start, slope)
+    assert ascent.advance() == pytest.approx(expected, abs=1e-9)
 
 
 def test_ascent_gains_in_each_pass_what_it_says(train) -> None:
     rows = TrainingSet.of(train, np.zeros(train.n_rows))
     inputs = np.ascontiguousarray(np.nan_to_num(rows.X[rows.order]).T)
     measure = parse_measure("AP")
-    ascent = Ascent(LineSearch(rows, measure), np.zeros(train.n_rows), inputs, np.arange(len(inputs)))
+    ascent = Ascent(Validation(rows, measure), np.zeros(train.n_rows), inputs, np.arange(len(inputs)))
     before = Validation(rows, measure).value(np.zeros(train.n_rows))
     for _ in range(3):
         gain = ascent.advance()
@@ -71,8 +61,8 @@ def test_coordinateascent_is_the_mean_of_ascents_in_the_orders_that_are_drawn(tr
     random = np.random.default_rng(5)
     shares = []
     for _ in range(3):
-        search = LineSearch(rows, parse_measure("nDCG@10"))
-        ascent = Ascent(search, np.zeros(train.n_rows), inputs, random.permutation(len(inputs)))
+        training = Validation(rows, parse_measure("nDCG@10"))
+        ascent = Ascent(training, np.zeros(train.n_rows), inputs, random.permutation(len(inputs)))
         ascent.advance()
         shares.append(ascent.weights / np.linalg.norm(ascent.weights))
     np.testing.assert_allclose(model.weights_, np.mean(shares, axis=0), rtol=1e-12)
