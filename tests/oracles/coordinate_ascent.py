@@ -17,11 +17,11 @@ def crossings(train, start, slope):
     return np.array(sorted(results))
 
 
-def largest_gain(train, measure, start, slope):
-    """What the best step gains, at least 0."""
+def largest_gains(train, measure, start, slope):
+    """What the best step between two crossings gains, at least 0; and the best of these and of the crossings."""
     at = crossings(train, start, slope)
-    if not len(at):
-        return 0.0
     validation = Validation(train, measure)
-    steps = [at[0] - 1.0, *(at[1:] + at[:-1]) / 2.0, at[-1] + 1.0]
-    return max(0.0, max(validation.value(start + t * slope) for t in steps) - validation.value(start))
+    now = validation.value(start)
+    between = [] if not len(at) else [at[0] - 1.0, *(at[1:] + at[:-1]) / 2.0, at[-1] + 1.0]
+    gains = [validation.value(start + t * slope) - now for t in (*between, *at)]
+    return max([0.0, *gains[: len(between)]]), max([0.0, *gains])

@@ -33,11 +33,12 @@ def _few_values(seed):
 @pytest.mark.parametrize("measure", ["nDCG@3", "AP", "RR@2", "ERR@4", "P@2", "nDCG"])
 @given(seed=st.integers(0, 10_000))
 @example(seed=1856)  # a step beside 0, where scores are equal
+@example(seed=1399)  # a step to a crossing, where scores are equal
 def test_ascent_of_one_weight_has_the_largest_gain_between_all_crossings(measure, seed) -> None:
     train, start, slope = _few_values(seed)
     ascent = Ascent(Validation(train, parse_measure(measure)), start, slope[None], np.arange(1))
-    expected = oracle.largest_gain(train, parse_measure(measure), start, slope)
-    assert ascent.advance() == pytest.approx(expected, abs=1e-9)
+    least, greatest = oracle.largest_gains(train, parse_measure(measure), start, slope)
+    assert least - 1e-9 <= ascent.advance() <= greatest + 1e-9
 
 
 def test_ascent_gains_in_each_pass_what_it_says(train) -> None:
