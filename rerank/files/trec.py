@@ -3,7 +3,8 @@
 qrels   `qid iter docno label`: labels are whole numbers (also 1.0), which may be negative; iter is ignored. Also BEIR's
         `qid docno label`, and judgement lists, `label qid:Q … # docno …`
 run     `qid Q0 docno rank score tag`: rank is ignored, rows are ordered by score, then document id, both descending;
-        further columns are ignored, as trec_eval does. Also MS MARCO's `qid docno rank`, with scores of 1 / rank
+        further columns are ignored, as trec_eval does. Also MS MARCO's `qid docno rank`, with scores of 1 / rank,
+        Tevatron's `qid docno score` and ColBERT's `qid docno rank score`, where the first score has a decimal point
 subtopics `query subtopic document label`, a line for each judgement
 
 Columns are separated by spaces or tabs. A first line that names them, blank lines and lines that begin with `#` are
@@ -24,7 +25,7 @@ from __future__ import annotations
 import io
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -63,7 +64,7 @@ REUSED_BYTES = 31 << 20  # just below the maximum of glibc's dynamic mmap thresh
 WIDEST = 256  # bytes of a column; wider ones are read line by line
 QUERY = 0
 DOC = 2
-RANK = "rank"
+RUNS, RANK, SCORE = "run", "rank", "score"
 Bytes = NDArray[np.bytes_]
 ARRAYS = ("lengths", "doc_ids", "codes", "values")  # of rows
 PADDING = WIDEST + 8  # blanks after a chunk, so that its last columns can be read as words
@@ -98,8 +99,8 @@ class Layout:
         What else to do about a document that is repeated in a query, for errors.
     doc : int, default=2
         Index of the column with the document id.
-    three : Layout, optional
-        The layout of a file whose first row has three columns, and which may begin with their names.
+    fewer : sequence of Layout
+        The layouts of files whose first row has fewer columns, and which may begin with their names.
     other : pattern of bytes and bytes, optional
         Rows of another form, and what makes those of this layout of them.
 
@@ -114,13 +115,24 @@ class Layout:
     extra: bool = False
     once: str = ""
     doc: int = DOC
-    three: Layout | None = None
+    fewer: Sequence[Layout] = ()
     other: tuple[re.Pattern[bytes], bytes] | None = None
 
     @property
     def named(self) -> str:
         """Number and names of the columns, for errors."""
         return f"{len(self.columns)} columns ({' '.join(self.columns)})"
+
+    def names(self, fields: Sequence[bytes]) -> bool:
+        """Return whether the names of columns can be those of this layout: ranks and scores of runs are told apart."""
+        name = self.columns[self.value]
+        return name not in (RANK, SCORE) or self.what != RUNS or name.encode() in fields[self.value].lower()
+
+    def begins(self, fields: Sequence[bytes]) -> bool:
+        """Return whether a first row can be one of this layout: a score has a decimal point, a whole number a rank."""
+        has_point = self.dtype is not np.float64 or b"." in fields[self.value]
+        has_rank = RANK not in self.columns or parse_rank(fields[self.columns.index(RANK)]) is not None
+        return has_point and has_rank and fields[1] != b"0" and self.parse(fields[self.value]) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,15 +227,13 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
     rows = (raw for raw in io.BytesIO(chunk) if raw.strip() and not raw.startswith(b"#"))
     first = next(rows, b"")
     fields = first.split()
-    three = layout.three
     names = chunk.startswith(first) and bool(fields) and is_header(fields[0].decode("utf-8", "replace"))
-    if three is None or len(fields) != len(three.columns):
+    fewer = [other for other in layout.fewer if len(other.columns) == len(fields)]
+    if not fewer:
         names &= len(fields) == len(layout.columns) and layout.parse(fields[layout.value]) is None
         return layout, names * len(first)
-    if names:
-        is_named = three.columns[three.value] != RANK or RANK.encode() in fields[three.value].lower()
-        return (three, len(first)) if is_named else (layout, 0)  # scores are no ranks
-    return layout if three.parse(fields[three.value]) is None else three, 0
+    chosen = (other for other in fewer if (other.names(fields) if names else other.begins(fields)))
+    return next(((other, names * len(first)) for other in chosen), (layout, 0))
 
 
 def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
@@ -443,7 +453,9 @@ def parse_rank(token: bytes) -> int | None:
 
 
 BEIR_QRELS = Layout("qrels", ("query-id", "corpus-id", "score"), 2, np.int64, parse_label, "a whole number", doc=1)
-MSMARCO_RUN = Layout("run", ("qid", "docno", RANK), 2, np.int64, parse_rank, "a rank from 1", doc=1)
+MSMARCO_RUN = Layout(RUNS, ("qid", "docno", RANK), 2, np.int64, parse_rank, "a rank from 1", doc=1)
+TEVATRON_RUN = Layout(RUNS, ("qid", "docno", SCORE), 2, np.float64, finite_number, "a finite number", doc=1)
+COLBERT_RUN = Layout(RUNS, ("qid", "docno", RANK, SCORE), 3, np.float64, finite_number, "a finite number", doc=1)
 JUDGEMENT_LIST = re.compile(
     rb"^[ \t]*([^\s#]\S*)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:doc(?:id|no|_id)[ \t]*[=:][ \t]*)?(\S+).*$", re.MULTILINE
 )
@@ -455,18 +467,18 @@ QRELS = Layout(
     parse_label,
     "a whole number",
     once="; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10` and the like alone",
-    three=BEIR_QRELS,
+    fewer=(BEIR_QRELS,),
     other=(JUDGEMENT_LIST, rb"\2 0 \3 \1"),
 )
 RUN = Layout(
-    "run",
-    ("qid", "Q0", "docno", "rank", "score", "tag"),
+    RUNS,
+    ("qid", "Q0", "docno", RANK, SCORE, "tag"),
     4,
     np.float64,
     finite_number,
     "a finite number",
     extra=True,
-    three=MSMARCO_RUN,
+    fewer=(MSMARCO_RUN, TEVATRON_RUN, COLBERT_RUN),
 )
 
 
@@ -507,7 +519,7 @@ def read_run(path: FileLike) -> Run:
     Parameters
     ----------
     path : str, Path or file object
-        A TREC run file or one of MS MARCO, plain or gzip.
+        A TREC run file, or one of MS MARCO, Tevatron or ColBERT, plain or gzip.
 
     Returns
     -------
@@ -528,7 +540,9 @@ def read_run(path: FileLike) -> Run:
     if rows.layout is MSMARCO_RUN:
         if rows.values.min() != 1:
             raise FileFormatError(path, None, f"expected ranks from 1, got {rows.values.min()}. Correct the ranks.")
-        rows = replace(rows, values=1.0 / rows.values, tag=UNNAMED)
+        rows = replace(rows, values=1.0 / rows.values)
+    if rows.layout is not RUN:
+        rows = replace(rows, tag=UNNAMED)
     of_line(path, None, check_ids, "tag: ", (), [rows.tag])
     order = trec_order(query_ptr, rows.values, rows.doc_ids)
     moved = np.flatnonzero(order != np.arange(len(order)))  # of most files few; nothing else uses the columns

@@ -353,11 +353,27 @@ def test_runs_of_ms_marco_are_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "1\td9\t12.5\n1\td2\t9\n2\td9\t-1e-3\n",
+        "query-id\tcorpus-id\tscore\n1\td9\t12.5\n1\td2\t9\n2\td9\t-0.001\n",
+        "1\td9\t1\t12.5\n1\td2\t2\t9\n2\td9\t1\t-0.001\n",
+    ],
+)
+def test_runs_of_dense_retrievers_are_read(text: str, tmp_path: Path) -> None:
+    """Tevatron's rows have three columns, ColBERT's four."""
+    run = read_run(written(tmp_path, text))
+    assert dict(run.items()) == {"1": {"d9": 12.5, "d2": 9.0}, "2": {"d9": -0.001}}
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("1\td9\t0\n1\td2\t1\n", r": expected ranks from 1, got 0\."),
         ("1\td9\t12\n1\td2\t11\n", r": expected ranks from 1, got 11\."),
-        ("query-id\tcorpus-id\tscore\n1\td9\t2\n1\td2\t1\n", r":1: expected 6 columns .*, got 3\."),
+        ("query-id\tcorpus-id\tlabel\n1\td9\t2\n1\td2\t1\n", r":1: expected 6 columns .*, got 3\."),
+        ("1\td9\t12.5\n1\td2\tx\n", r":2: expected a finite number as score, got 'x'"),
+        ("1 0 9 1.0\n", r":1: expected 6 columns .*, got 4\."),
     ],
 )
 def test_scores_are_not_read_as_ranks_when_a_run_has_three_columns(text: str, message: str, tmp_path: Path) -> None:
