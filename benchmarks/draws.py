@@ -101,7 +101,7 @@ def _topics_of(options: Options, name: str, stage: str) -> tuple[Any, list[str],
 def pool_of(options: Options, name: str, stage: str) -> Pool:
     """Return the topics of a collection, with features; nothing is learned from judgements."""
     from rerank.features.extract import scores_in
-    from rerank.training.train import TRAINED, TrainingInputs, sources_of
+    from rerank.training.inputs import TRAINED, TrainingInputs, sources_of
 
     documents, train, test, topics, qrels = _topics_of(options, name, stage)
     train = train[:MOST_LEARNED]

@@ -190,7 +190,7 @@ def folds(n: int, seed: int, n_folds: int = FOLDS) -> Iterator[tuple[np.ndarray,
 def values_of(data: rerank.RankingData, scores: np.ndarray, measure: str = MEASURE) -> np.ndarray:
     """Return the measure of each query by scores of its rows, ties as trec_eval breaks them."""
     from rerank.metrics.registry import parse_measure
-    from rerank.training.folds import query_values
+    from rerank.training.cross_validation import query_values
 
     return query_values(data, np.asarray(scores, dtype=np.float64), parse_measure(measure))
 

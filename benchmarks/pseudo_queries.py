@@ -31,7 +31,7 @@ def _bodies(documents: list[dict[str, str]]) -> list[dict[str, str]]:
 
 def _of_titles(options: Options, name: str) -> rerank.RankingData:
     """Return features of titles as queries, of which each is relevant to its own body and to no other."""
-    from rerank.training.train import TRAINED, TrainingInputs, sources_of
+    from rerank.training.inputs import TRAINED, TrainingInputs, sources_of
 
     documents = documents_of(options, name)
     usable = [

@@ -59,7 +59,7 @@ def truncation(options: Options) -> Iterator[Row]:
 @benchmark(data="MQ2008, five folds", needs=("optuna",))
 def tuning(options: Options) -> Iterator[Row]:
     """LambdaMART with its defaults and with the best of 20 settings more, on the part that no choice saw."""
-    from rerank.training.folds import Tuning
+    from rerank.training.tuning import Tuning
 
     gains, n_settings = [], options.pick(20, 2)
     for number, (train, stop, test) in enumerate(letor_folds(mq2008_parts(options)), 1):

@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from rerank.retrieval.fusion import combine as combine, fuse as fuse
     from rerank.retrieval.sources.nearest import nearest_run as nearest_run
     from rerank.training.clicks import click_labels as click_labels, estimate_with_features as estimate_with_features
-    from rerank.training.folds import Tuning as Tuning
     from rerank.training.train import train as train
+    from rerank.training.tuning import Tuning as Tuning
     from rerank.types import Qrels as Qrels, RankingData as RankingData, Run as Run, Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.encoder import Scorer as Scorer
@@ -100,7 +100,7 @@ _HOMES = {
     "Scorer": "rerank.vectors.encoder",
     "Study": "rerank.experiments.study",
     "Topics": "rerank.types",
-    "Tuning": "rerank.training.folds",
+    "Tuning": "rerank.training.tuning",
     "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
     "agreement": "rerank.evaluation.significance",

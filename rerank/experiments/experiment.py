@@ -59,33 +59,18 @@ from rerank.retrieval.base import Candidates, Part, UnionRun
 from rerank.retrieval.fusion import fuse
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InProcess
+from rerank.training.cross_validation import FoldData, FoldHistories, FoldTraining, Try, Workers, cross_validated
+from rerank.training.estimate import DEFAULT_METRIC, noise_of, scorer_gain
 from rerank.training.folds import (
-    FoldData,
-    FoldHistories,
-    FoldTraining,
-    Try,
-    Tuning,
-    Workers,
     assign_folds,
-    best_try,
-    cross_validated,
-    fit_best,
     given_folds,
     groups_by_id,
     groups_of_topics,
     logged_groups,
-    search_space,
     training_size,
 )
-from rerank.training.train import (
-    DEFAULT_METRIC,
-    TRAINED,
-    among_first,
-    judged_queries,
-    noise_of,
-    scorer_gain,
-    sources_of,
-)
+from rerank.training.inputs import TRAINED, among_first, judged_queries, sources_of
+from rerank.training.tuning import Tuning, best_try, fit_best, search_space
 from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_rows
 from rerank.types.ids import same_ids
 from rerank.types.retriever import BM25

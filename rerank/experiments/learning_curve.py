@@ -20,7 +20,8 @@ from rerank.evaluation.page import Axis, Curve, Section
 from rerank.experiments.experiment import Prepared, SourceLike, learns_from_all, prepare
 from rerank.experiments.study import NO_BASE, Study, output_folder, staged_output
 from rerank.files.inputs import QrelsLike, TopicsLike
-from rerank.training.folds import LEAST_QUERIES, cross_validated, training_size
+from rerank.training.cross_validation import cross_validated
+from rerank.training.folds import LEAST_QUERIES, training_size
 from rerank.types import Run
 
 RANKERS = ("plackettluce", "lambdamart")

@@ -32,7 +32,7 @@ from rerank.rankers.fusion import Fusion
 from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker, fitted_model
-from rerank.training.folds import query_values
+from rerank.training.cross_validation import query_values
 from rerank.trees.structures import FEATURES, SplitConstraints
 from rerank.types import RankingData
 from rerank.types.tables import counted

@@ -35,16 +35,9 @@ from rerank.errors import InvalidInputError, log
 from rerank.features.extract import scores_in
 from rerank.rankers.boosted import MART
 from rerank.runtime.progress import InProcess
-from rerank.training.folds import (
-    FOLDS,
-    LEAST_QUERIES,
-    FoldData,
-    FoldTraining,
-    assign_folds,
-    cross_validated,
-    fit_best,
-    groups_by_id,
-)
+from rerank.training.cross_validation import FoldData, FoldTraining, cross_validated
+from rerank.training.folds import FOLDS, LEAST_QUERIES, assign_folds, groups_by_id
+from rerank.training.tuning import fit_best
 from rerank.types import Floats, RankingData
 
 FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)

@@ -15,7 +15,7 @@ from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.cutoff import Cutoff, check_cutoff
-from rerank.training.train import PREDICTORS, without_relevant
+from rerank.training.calibration_lists import PREDICTORS, without_relevant
 from rerank.types import Topics
 from tests.tiny import Tiny, more_queries
 

@@ -183,7 +183,7 @@ def test_package_trains_and_predicts_without_scikit_learn() -> None:
         "X = np.random.default_rng(0).normal(size=(80, 3)); y = (X[:, 0] > 0).astype(int); qid = np.arange(80) // 10\n"
         "model = rerank.Ensemble('lambdamart(n_estimators=2), logisticregression', n_folds=2).fit(X, y, qid=qid)\n"
         "assert model.score(X, y, qid=qid) > 0.5\n"
-        "from rerank.training.folds import search_space\n"
+        "from rerank.training.tuning import search_space\n"
         "assert len(search_space(rerank.LambdaMART())) > 4\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

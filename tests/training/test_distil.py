@@ -12,8 +12,8 @@ import rerank
 from rerank.cli.main import cli
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
-from rerank.training.folds import query_values
-from rerank.training.train import with_gains
+from rerank.training.cross_validation import query_values
+from rerank.training.teacher import with_gains
 from tests.tiny import Tiny, more_queries
 
 

@@ -17,7 +17,8 @@ from rerank.index.texts import stored_fields
 from rerank.plugins.texts import TextReranker
 from rerank.retrieval.base import Candidates
 from rerank.training.folds import groups_by_id, groups_of_topics, logged_groups
-from rerank.training.train import TrainingInputs, default_ranker, train
+from rerank.training.inputs import TrainingInputs
+from rerank.training.train import default_ranker, train
 from tests.tiny import Tiny, more_queries
 
 

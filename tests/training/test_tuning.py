@@ -13,7 +13,8 @@ from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, RerankError
 from rerank.files.data import write_data
 from rerank.rankers.registry import known_rankers, ranker_class
-from rerank.training.folds import Try, Tuned, Tuning, best_try, fit_best, search_space
+from rerank.training.cross_validation import Try
+from rerank.training.tuning import Tuned, Tuning, best_try, fit_best, search_space
 from rerank.types import RankingData
 
 optuna = pytest.importorskip("optuna")

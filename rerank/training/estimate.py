@@ -1,0 +1,211 @@
+"""The estimate of a training: its measure on queries that no model was trained on, by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import nan
+
+import numpy as np
+
+from rerank.errors import log
+from rerank.evaluation.evaluate import evaluate
+from rerank.evaluation.significance import bootstrap_intervals
+from rerank.features.extract import scores_in
+from rerank.index.bound_model import slow_run_scores, texts_of_documents
+from rerank.index.index import Index
+from rerank.metrics.base import Measure
+from rerank.rankers.bases import UnsupervisedBase
+from rerank.rankers.last_stage import DEPTHS, Gain
+from rerank.rankers.matching import HISTORY
+from rerank.rankers.ranker import Ranker
+from rerank.retrieval.base import Candidates
+from rerank.training.cross_validation import FoldData, FoldTraining, cross_validated, predicted, query_values
+from rerank.training.folds import FOLDS, assign_folds, groups_by_id
+from rerank.types import Floats, Qrels, RankingData, Run, Topics
+
+DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter `metric`
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The measure of the training on queries that no model was trained on, and that of the candidates as retrieved.
+
+    Parameters
+    ----------
+    measure : str
+        Name of the measure.
+    candidates, model : float
+        Means over the queries that were learned from; judged ones without candidates count as 0.
+    folds, n_queries : int
+        Numbers of folds and of these queries.
+    unsupervised : float or None
+        Mean of the unsupervised ranking of the same documents, where models start from it.
+    source : str
+        What the labels are those of: "the teacher" or "the clicks"; "" for judgements.
+    without_history : float or None
+        That of the models on texts without ids, which lack features of similar judged queries; None for models without
+        such features.
+    scorer : Gain or None
+        What the scorer of the index brings; None without one.
+    noise : float or None
+        Standard deviation of `model` over values of `random_state`, measured in one fold: a smaller difference of two
+        estimates says nothing. None for models that draw nothing.
+    low, high : float
+        95 % percentile bootstrap interval of the mean gain over the candidates, from the queries' differences.
+
+    """
+
+    measure: str
+    candidates: float
+    model: float
+    folds: int
+    n_queries: int
+    unsupervised: float | None = None
+    source: str = ""
+    without_history: float | None = None
+    scorer: Gain | None = None
+    noise: float | None = None
+    low: float = nan
+    high: float = nan
+
+    def __str__(self) -> str:
+        """Return one line."""
+        against = f" against {self.source}" if self.source else ""
+        base = "" if self.unsupervised is None else f"unsupervised {self.unsupervised:.4f}, "
+        alone = "" if self.without_history is None else f"; {self.without_history:.4f} on texts without ids"
+        noise = "" if self.noise is None else f", standard deviation over random states {self.noise:.4f}"
+        gain = f"{self.model - self.candidates:+.4f}, 95 % interval {self.low:+.4f} to {self.high:+.4f}{noise}"
+        return (
+            f"{self.measure}{against} by cross-validation in {self.folds} folds of {self.n_queries} queries: "
+            f"candidates {self.candidates:.4f}, {base}model {self.model:.4f} ({gain})"
+            f"{alone}{'' if self.scorer is None else f'; {self.scorer}'}"
+        )
+
+    def lesson(self) -> str:
+        """Return what to do where the model is not better than what needs no training; "" where it is."""
+        if self.model <= (self.unsupervised or 0.0):
+            return "The model is not better than `unsupervised`: judge more queries, or use that."
+        if self.model <= self.candidates:
+            return "The model is not better than its candidates: judge more queries."
+        return ""
+
+    def warn(self) -> None:
+        """Log the estimate where the model is not better than what needs no training."""
+        if lesson := self.lesson():
+            log.warning("%s. %s", self, lesson)
+
+
+def folds_of(data: RankingData, relevant: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Return the fold of each query; an empty dict where there are fewer groups of near duplicates than folds.
+
+    relevant  number of relevant documents of each query
+    """
+    groups = groups_by_id(data)
+    return assign_folds(data, FOLDS, 0, relevant, groups) if len(set(groups.values())) >= FOLDS else {}
+
+
+def is_estimable(sources: Candidates, feature_names: Sequence[str] = ()) -> bool:
+    """Return whether folds hide the judgements of held-out queries; log that there is no estimate where they do not.
+
+    feature_names  those of features that are not computed anew in each fold
+    """
+    if sources.is_learned:
+        reading = "candidates", "Name other candidates, or run `rerank experiment`."
+    elif any(name.startswith(HISTORY) for name in feature_names):
+        reading = "features", "Leave it out (Index.open(..., history=False))."
+    else:
+        return True
+    log.warning(
+        "estimate: expected %s that read no judgements, got those of a history, which holds judgements of held-out "
+        "queries: there is no estimate. %s",
+        *reading,
+    )
+    return False
+
+
+def estimate_of(
+    index: Index, training: FoldTraining, run: Run, measure: str, values: Callable[[Run], Floats]
+) -> tuple[Estimate, list[Ranker], Run]:
+    """Return the estimate by cross-validation, the models of the folds, and their run of the held-out queries.
+
+    run     the candidates
+    values  returns the measure of each query of a run, (n_queries,)
+    """
+    models, _, held_out_run = cross_validated(index, training, "estimate")
+    base = models[0].base_
+    data = training.data_of(0).data  # the base reads no features that differ between folds
+    unsupervised = float(values(data.run(base.scores(data))).mean()) if isinstance(base, UnsupervisedBase) else None
+    before, after = (values(ranking) for ranking in (run, held_out_run))
+    noise = noise_of(training, models[0], values)
+    low, high = bootstrap_intervals((after - before)[:, None])
+    estimate = Estimate(
+        measure,
+        float(before.mean()),
+        float(after.mean()),
+        FOLDS,
+        len(before),
+        unsupervised,
+        noise=noise,
+        low=float(low[0]),
+        high=float(high[0]),
+    )
+    return estimate, models, held_out_run
+
+
+def noise_of(training: FoldTraining, model: Ranker, values: Callable[[Run], Floats]) -> float | None:
+    """Return the standard deviation of an estimate over random states, from one fold; None for models without one.
+
+    Training the model of the first fold twice more takes 2 / folds of the estimate's time. Folds vary alone: the
+    variance of their sum is that of one times their number.
+
+    model   of the first fold
+    values  returns the measure of each query of a run, (n_queries,), 0 for queries of the other folds
+    """
+    if "random_state" not in model.parameter_fields:
+        return None
+    training = replace(training, data_of=training.data_of(0))
+    train, stop = training.train_and_stop(0)
+    unseen = training.unseen(0)
+    seed = model.get_params(deep=False)["random_state"] or 0
+    others = (model.unfitted_copy().set_params(random_state=seed + number) for number in (1, 2))
+    drawn = [model, *(other.fit(train, eval_set=stop) for other in others)]
+    means = [values(unseen.run(predicted(each, unseen))).mean() for each in drawn]
+    return float(np.std(means, ddof=1) * np.sqrt(training.n_folds))
+
+
+def run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Run:
+    """Return the run of the held-out queries as texts without ids, which lack features of similar judged queries."""
+    data = training.data_of(0).data  # the other features are the same in all folds
+    X = data.X.copy()
+    X[:, [name.startswith(HISTORY) for name in data.feature_names]] = np.nan
+    unnamed = replace(training, data_of=FoldData(replace(data, X=X)))
+    parts = map(unnamed.unseen, range(training.n_folds))
+    return Run.joined([part.run(predicted(model, part)) for part, model in zip(parts, models, strict=True)])
+
+
+def scorer_gain(
+    index: Index, topics: Topics, qrels: Qrels, run: Run, folds: Mapping[str, int], measure: str
+) -> Gain | None:
+    """Return what the scorer of an index brings to a run of held-out queries; None for an index without one.
+
+    folds  of the queries; judged ones without candidates may be missing
+    """
+    scorer = index.scorer
+    if scorer is None:
+        return None
+    slow = slow_run_scores(scorer, topics, run, DEPTHS[-1], partial(texts_of_documents, index, run))
+    folds = {query_id: folds.get(query_id, 0) for query_id in qrels}  # any fold: those without candidates count as 0
+    return Gain.of(scorer.name, run, slow, folds, partial(judged_values, qrels, measure))
+
+
+def judged_values(qrels: Qrels, measure: str, ranking: Run) -> Floats:
+    """Return the measure of each judged query, (n_queries,), 0 for one without documents in the ranking."""
+    per_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
+    return np.array([per_query[query_id] for query_id in qrels])
+
+
+def labelled_values(data: RankingData, measure: Measure, ranking: Run) -> Floats:
+    """Return the measure of each query of data, (n_queries,), by its labels and the scores of a run."""
+    return query_values(data, scores_in(ranking, data)[:, 0], measure)

@@ -1,0 +1,143 @@
+"""What features and labels for training are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError, log
+from rerank.features.extract import scores_in
+from rerank.features.recipe import Recipe
+from rerank.files.rows import joined_parts
+from rerank.history.history import History
+from rerank.index.index import Index
+from rerank.index.unsupervised import default_candidates
+from rerank.metrics.base import ranks
+from rerank.rankers.matching import HISTORY
+from rerank.retrieval.base import Candidates, UnionRun
+from rerank.training.cross_validation import FoldData, FoldHistories, histories_of_folds
+from rerank.training.folds import groups_of_topics
+from rerank.types import Qrels, RankingData, Run, Topics, query_blocks
+from rerank.types.ids import same_ids, written_apart
+from rerank.types.retriever import BM25
+
+TRAINED = 100  # documents of each query and source
+AS_TEXTS = 20  # documents of a query that are ranked as if they were texts without an index
+BLOCK_ROWS = 1 << 16  # rows whose features are computed at once, of which few are kept
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingInputs:
+    """What features and labels for training are computed from; candidates are given to the methods.
+
+    qrels         None for labels that are not judgements
+    depth         documents of each query and source to train on
+    keep_sources  whether scores and ranks in the sources are features; a model without them also ranks texts and
+                  candidates of other systems
+    history       judged queries that features come from, which the model will hold; None for a model without
+    """
+
+    index: Index
+    topics: Topics
+    qrels: Qrels | None
+    recipe: Recipe | None
+    depth: int
+    keep_sources: bool
+    history: History | None = None
+
+    @property
+    def judgements(self) -> Qrels:
+        """`qrels`, or empty ones in place of None."""
+        return Qrels.of({}) if self.qrels is None else self.qrels
+
+    def data(self, run: Run, k: int | None) -> RankingData:
+        """Return the features of the best `depth` documents of each source, computed among all candidates.
+
+        k  depth of the candidates that the data, and so the model, store; None where each source has its own
+        """
+        run = run.take(run.trec_order())
+        parts = []
+        for first, last in query_blocks(run.query_ptr, BLOCK_ROWS):
+            some = run.select(range(first, last))
+            chosen = np.flatnonzero(among_first(some, self.depth))
+            if not self.keep_sources and isinstance(some, UnionRun):
+                some = some.without_sources()
+            parts.append(self.index.features(some, self.topics, self.qrels, recipe=self.recipe).of_rows(chosen))
+        data = joined_parts(parts)
+        topics = Topics({query_id: self.topics[query_id] for query_id in data})
+        data = replace(data, query_groups=groups_of_topics(self.index, topics))
+        return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=k))
+
+    def with_history(self) -> TrainingInputs:
+        """Return the inputs with a history of the judged queries, unless a recipe is given or the index has its own."""
+        if self.recipe is not None or self.index.history is not None or not self.index.learns_history:
+            return self
+        history = History.learn(self.index, self.topics, self.judgements)
+        return replace(self, index=self.index.using(history=history), history=history)
+
+    def of_folds(
+        self, run: Run, k: int | None, data: RankingData, folds: Mapping[str, int]
+    ) -> Callable[[int], FoldData]:
+        """Return what returns the data of a fold, in which held-out queries are not in the history.
+
+        data  of `data`, with the history of all queries: one that is learned here, or that of the index
+        """
+        history = self.index.history
+        if history is None or not any(name.startswith(HISTORY) for name in data.feature_names):
+            return FoldData(data)
+        terms = self.index.searcher.analyze([self.topics[name] for name in folds])
+        others = histories_of_folds(history, self.index.forward, terms, folds)
+
+        def features(history: History, recipe: Recipe) -> RankingData:
+            return replace(self, index=self.index.using(history=history), recipe=recipe).data(run, k)
+
+        return FoldHistories.of(FoldData(data), others, features)
+
+    def as_texts(self, data: RankingData, sources: Candidates) -> RankingData | None:
+        """Return the features of BM25's first documents, computed among these alone, as those of texts are.
+
+        None for a recipe with runs, which texts do not have, and for data without a recipe.
+        """
+        recipe = None if data.recipe is None else Recipe.from_dict(data.recipe)
+        if recipe is None or recipe.runs:
+            return None
+        bm25 = Candidates.parse(BM25, AS_TEXTS, k1=sources.k1, b=sources.b, field=sources.field)
+        topics = Topics({query_id: self.topics[query_id] for query_id in data})
+        run = self.index.candidates_of(self.index.retrieve(topics, bm25))
+        found = self.index.features(run, self.topics, self.qrels, recipe=recipe)
+        # given as the model's own candidates, so that it does not warn of others
+        return replace(found, retriever=data.retriever, run_retrievers=data.run_retrievers)
+
+
+def among_first(run: Run, depth: int) -> NDArray[np.bool_]:
+    """Return whether each row is among the best `depth` documents of its query in any source, (n_rows,)."""
+    if not isinstance(run, UnionRun):
+        return np.asarray(ranks(run.query_ptr) < depth)
+    best = (source.take(source.trec_order()).head(depth) for source in run.sources.values())
+    return np.asarray(np.any([~np.isnan(scores_in(source, run)[:, 0]) for source in best], axis=0))
+
+
+def sources_of(index: Index, candidates: Candidates | str | None, k: int) -> Candidates:
+    """Return the sources of candidates with their depths; None is the union of those that need no judgements."""
+    if candidates is None:
+        return default_candidates(index, k)
+    return candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
+
+
+def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
+    """Return the topics that have judgements, and their judgements; refuse topics of which none has any."""
+    judged = {query_id: text for query_id, text in topics.items() if query_id in qrels}
+    if not judged:
+        raise InvalidInputError(
+            f"qrels: expected judgements of the topics, got none (a topic is {next(iter(topics))!r}, a judged query "
+            f"{next(iter(qrels), 'none')!r}). {same_ids(topics, qrels)}"
+        )
+    without = len(topics) - len(judged)
+    if without:
+        log.info("topics: %d of %d have no judgements and are left out.", without, len(topics))
+        if apart := written_apart(topics, qrels):
+            log.warning("topics: %s", apart)
+    return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
