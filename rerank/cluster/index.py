@@ -259,7 +259,7 @@ class ClusterIndex(Index):
         bound = {name: getattr(self._bound, name) for name in (ENCODER, SCORER)}
         options = {
             **{
-                name: stored_name(name, self._opened.commit) if of_name is None else of_name
+                name: stored_name(name, self.path, self._opened.commit) if of_name is None else of_name
                 for name, of_name in bound.items()
             },
             "vectors": vectors,

@@ -151,7 +151,7 @@ class BoundIndex(Collection):
     def _kept(self, name: str) -> Path | str | None:
         """Return a file of the index's resources, or the name of the encoder or scorer; None if there is none."""
         if name in (ENCODER, SCORER):
-            return stored_name(name, self._opened.commit)
+            return stored_name(name, self.path, self._opened.commit)
         file = self.resources / _FILES[name]
         return file if file.is_file() else None
 

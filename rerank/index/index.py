@@ -213,7 +213,7 @@ class Index(BoundIndex):
 
         """
         self._read[SCORER].clear()
-        _keep(name_file(SCORER, self._opened.commit), None if scorer is None else Scorer.of(scorer).name)
+        _keep(name_file(SCORER, self.path, self._opened.commit), None if scorer is None else Scorer.of(scorer).name)
 
     def keep_passages(self, passages: Passages | str) -> None:
         """Keep with the index how its documents are cut into passages.
@@ -310,7 +310,7 @@ class Index(BoundIndex):
             self._read[name].clear()
         if bound is not None:
             self._opened.encode(bound, self.document_texts)
-        _keep(name_file(ENCODER, self._opened.commit), None if bound is None else bound.name)
+        _keep(name_file(ENCODER, self.path, self._opened.commit), None if bound is None else bound.name)
 
     def learn_history(self, topics: TopicsLike, qrels: QrelsLike) -> None:
         """Store judged queries with the index, to compute features of similar queries from them; see `History`.

@@ -8,11 +8,13 @@
     INDEX/rerank-resources/passages      window and stride of passages, of `rerank index --passages`
 
 For an index that cannot be written, the folder is in the cache folder, by the index's commit. So is the name of the
-encoder for every index: an index folder from elsewhere names no code that would run here.
+encoder for every index, by its commit and path: an index folder from elsewhere names no code that would run here, and a
+copy of an index has no encoder but its own.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -57,16 +59,17 @@ def resource_folder(index: Path, commit: str) -> Path:
     return inside if os.access(index, os.W_OK) or inside.is_dir() else cache_folder() / f"resources-{commit[:32]}"
 
 
-def name_file(function: str, commit: str) -> Path:
+def name_file(function: str, index: Path, commit: str) -> Path:
     """Return the file of the name of an index's encoder or scorer, in the cache of the user who trusts its code."""
-    return cache_folder() / f"{function}-{commit[:32]}"
+    of_path = hashlib.sha256(os.fsencode(index.resolve())).hexdigest()
+    return cache_folder() / f"{function}-{commit[:32]}-{of_path[:16]}"
 
 
-def stored_name(function: str, commit: str) -> str | None:
+def stored_name(function: str, index: Path, commit: str) -> str | None:
     """Return the name of the encoder or scorer that this user keeps with an index; None without one."""
     what = f"the name of the {function}, got another text. Delete the file."
     return kept_text(
-        name_file(function, commit), what, lambda text: text.isprintable() and 0 < len(text) <= _MOST_CHARACTERS
+        name_file(function, index, commit), what, lambda text: text.isprintable() and 0 < len(text) <= _MOST_CHARACTERS
     )
 
 

@@ -71,6 +71,23 @@ def __getattr__(name):
 """
 
 
+def test_an_encoder_and_a_scorer_that_are_bound_to_a_copy_are_not_bound_to_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "copied.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
+    rerank.Index.build(tiny().documents, tmp_path / "index").close()
+    shutil.copytree(tmp_path / "index", tmp_path / "copy")
+    with rerank.Index.open(tmp_path / "copy") as copy:
+        copy.learn_vectors(encoder="copied:encode")
+        copy.keep_scorer("copied:score")
+    monkeypatch.chdir(tmp_path)
+    for path, is_bound in (("index", False), ("copy", True), (tmp_path / "copy", True)):
+        with rerank.Index.open(path) as index:
+            assert (index.encoder is not None, index.scorer is not None) == (is_bound, is_bound)
+
+
 def test_resources_are_read_once_for_all_queries_of_an_opened_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
