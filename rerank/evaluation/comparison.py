@@ -31,9 +31,8 @@ from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measures
 from rerank.runtime.arithmetic import log2_of
 from rerank.runtime.codec import finite
-from rerank.types import Floats, Ints, Qrels, Run
-from rerank.types.ids import Ids
-from rerank.types.tables import Shown, counted, new_frame, text_table
+from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, counted
+from rerank.types.tables import new_frame, text_table
 
 DEFAULT_TEST = "t"
 DEFAULT_CORRECTION = "holm"

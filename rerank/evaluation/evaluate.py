@@ -18,11 +18,10 @@ from rerank.files.inputs import JudgementsLike, QrelsLike, RunLike, qrels_of, ru
 from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import BINS, Reliability
-from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
-from rerank.types.ids import Ids, same_ids, written_apart
-from rerank.types.order import trec_order
+from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, counted, joined_rows, pointers, query_rows, trec_order
+from rerank.types.ids import same_ids, written_apart
 from rerank.types.records import SubtopicQrels
-from rerank.types.tables import Shown, counted, new_frame
+from rerank.types.tables import new_frame
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 ROUNDED_BY = {"nearest": "trec_eval 10", "up": "trec_eval 9"}  # levels of recall, by the parameter `rounding`

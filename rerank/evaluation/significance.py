@@ -20,8 +20,7 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.files.inputs import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measure
-from rerank.types import Floats, Ints
-from rerank.types.tables import Shown, counted
+from rerank.types import Floats, Ints, Shown, counted
 
 SAMPLES = 10_000
 BLOCK = 1 << 20  # random numbers of a block

@@ -71,9 +71,8 @@ from rerank.training.folds import (
 )
 from rerank.training.inputs import TRAINED, among_first, judged_queries, sources_of
 from rerank.training.tuning import Tuning, best_try, fit_best, search_space
-from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_rows
+from rerank.types import BM25, Floats, Qrels, RankingData, Run, Topics, query_rows
 from rerank.types.ids import same_ids
-from rerank.types.retriever import BM25
 
 SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
 OF_INDEX = ("k", "candidates", "recipe", "history")  # settings of a study of an index alone

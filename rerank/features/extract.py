@@ -39,10 +39,19 @@ from rerank.features.recipe import (
 )
 from rerank.runtime.progress import track
 from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
-from rerank.types import Floats, Ints, Qrels, RankingData, Run, pointers, query_blocks, query_rows
-from rerank.types.forward import ForwardIndex
+from rerank.types import (
+    Floats,
+    ForwardIndex,
+    Ints,
+    Passages,
+    Qrels,
+    RankingData,
+    Run,
+    pointers,
+    query_blocks,
+    query_rows,
+)
 from rerank.types.order import scores_and_ranks
-from rerank.types.retriever import Passages
 from rerank.vectors.encoder import Encoded, query_vectors
 from rerank.vectors.vectors import ENCODER, LSI, Vectors
 

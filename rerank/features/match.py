@@ -21,9 +21,7 @@ from rerank.features.recipe import Recipe
 from rerank.features.statistics import inverse_document_frequency, lucene_lengths, postings
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import LINE, prefetch
-from rerank.types.forward import FieldArrays, ForwardIndex
-from rerank.types.ids import Ids
-from rerank.types.query_rows import Floats, Ints, pointers
+from rerank.types import FieldArrays, Floats, ForwardIndex, Ids, Ints, pointers
 from rerank.types.vocabulary import find_terms
 
 Documents = Callable[[Ints], Sequence[str | None]]

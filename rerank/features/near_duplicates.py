@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from rerank.features.statistics import word_idf
 from rerank.runtime.numerics import array_log
-from rerank.types.forward import ForwardIndex, counted_terms
-from rerank.types.query_rows import Floats, Ints, query_rows
-from rerank.types.retriever import CONTENTS
+from rerank.types import CONTENTS, Floats, ForwardIndex, Ints, query_rows
+from rerank.types.forward import counted_terms
 
 NEAR = 0.8  # least cosine of near-duplicate queries
 _BLOCK = 512  # queries that are compared with all others at once

@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import array_log, array_log1p
-from rerank.types.forward import FieldArrays, ForwardIndex
-from rerank.types.query_rows import Floats
-from rerank.types.retriever import CONTENTS
+from rerank.types import CONTENTS, FieldArrays, Floats, ForwardIndex
 from rerank.types.vocabulary import find_terms
 from rerank.vectors.vectors import log_idf
 

@@ -8,9 +8,7 @@ import numpy as np
 from rerank.features.match import gather_candidates, match
 from rerank.features.recipe import Recipe
 from rerank.runtime.kernels import kernel
-from rerank.types.forward import ForwardIndex
-from rerank.types.ids import sort_keys
-from rerank.types.query_rows import Floats, Ints, query_rows
+from rerank.types import Floats, ForwardIndex, Ints, query_rows, sort_keys
 
 _SCALE = 10_000.0  # Anserini rounds the scores of its hits to four decimals
 

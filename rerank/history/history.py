@@ -25,8 +25,7 @@ from rerank.history.judged import IndexHistory, Judged
 from rerank.history.neighbours import Neighbours, document_neighbours
 from rerank.runtime.codec import SchemaError, restored
 from rerank.runtime.json_files import JsonFile, checksum_of
-from rerank.types import Qrels
-from rerank.types.forward import ForwardIndex
+from rerank.types import ForwardIndex, Qrels
 from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, same_ids
 from rerank.types.query_folds import folds_of_groups
 from rerank.types.ranking_data import MOST_LABEL

@@ -22,10 +22,8 @@ from rerank.history.neighbours import Neighbours
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import array_log, random_bits
-from rerank.types.forward import ForwardIndex, counted_terms
-from rerank.types.ids import Ids, id_array
-from rerank.types.query_rows import Floats, Ints, joined_rows, pointers
-from rerank.types.retriever import CONTENTS
+from rerank.types import CONTENTS, Floats, ForwardIndex, Ids, Ints, id_array, joined_rows, pointers
+from rerank.types.forward import counted_terms
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,9 +19,8 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import log
 from rerank.runtime.threads import in_threads, kernel_threads, row_parts
-from rerank.types.forward import ForwardIndex
-from rerank.types.query_rows import by_number, pointers, query_rows
-from rerank.types.retriever import CONTENTS
+from rerank.types import CONTENTS, ForwardIndex, pointers, query_rows
+from rerank.types.query_rows import by_number
 
 TERMS = 40  # heaviest terms of a document that are kept
 NEAREST = 20  # documents of each document

@@ -38,10 +38,9 @@ from rerank.lucene.folder import index_folders, open_commit
 from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.texts import TextAnalyser
 from rerank.retrieval.base import Candidates, SearchInputs, search_union, source
-from rerank.types import Ints, RankingData, Run, Topics
-from rerank.types.forward import ForwardIndex
+from rerank.types import BM25, CONTENTS, ForwardIndex, Ints, Passages, RankingData, Run, Topics
 from rerank.types.ids import QUERY
-from rerank.types.retriever import BM25, CONTENTS, K1, B, Passages
+from rerank.types.retriever import K1, B
 from rerank.types.statistics import Statistics
 from rerank.types.vocabulary import find_terms
 from rerank.vectors.encoder import Encoded, Encoder, Scorer

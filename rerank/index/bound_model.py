@@ -37,9 +37,8 @@ from rerank.rankers.last_stage import LastStage
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.retriever_checks import check_base_run, check_retrievers, trained_retriever
 from rerank.retrieval.base import DEPTH, Candidates, UnionRun
-from rerank.types import Floats, Ints, RankingData, Run, Topics
-from rerank.types.order import position_order, trec_order
-from rerank.types.retriever import Retriever
+from rerank.types import Floats, Ints, RankingData, Retriever, Run, Topics, trec_order
+from rerank.types.order import position_order
 from rerank.vectors.encoder import Scorer
 
 

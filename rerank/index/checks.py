@@ -11,9 +11,8 @@ import numpy as np
 from rerank.errors import InvalidInputError, ModelMismatchError, log
 from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions
-from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.types.forward import ForwardIndex
-from rerank.types.ids import id_array, written_apart
+from rerank.types import ForwardIndex, Qrels, RankingData, Run, Topics, id_array
+from rerank.types.ids import written_apart
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker

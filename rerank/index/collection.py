@@ -18,9 +18,7 @@ from rerank.index.resources import SCORER, Resources, bound_scorer, named_runs
 from rerank.lucene.analysis import Analyser
 from rerank.lucene.texts import TextAnalyser
 from rerank.runtime.progress import InProcess
-from rerank.types import Run
-from rerank.types.forward import ForwardIndex
-from rerank.types.retriever import CONTENTS, Passages
+from rerank.types import CONTENTS, ForwardIndex, Passages, Run
 from rerank.vectors.encoder import Encoder, Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
 

@@ -16,9 +16,8 @@ from rerank.index.resources import HISTORY, LANGUAGE, PASSAGES, SCORER, VECTORS,
 from rerank.lucene.arrays import stored_forward
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file
-from rerank.types import RankingData
-from rerank.types.retriever import CONTENTS, Passage, Passages
-from rerank.types.tables import counted
+from rerank.types import CONTENTS, Passages, RankingData, counted
+from rerank.types.retriever import Passage
 from rerank.vectors.encoder import Encoder, Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
 

@@ -20,8 +20,7 @@ from rerank.lucene.search import Searcher
 from rerank.lucene.texts import TextAnalyser
 from rerank.runtime.output import whole_file
 from rerank.runtime.store import cache_folder
-from rerank.types import Ints
-from rerank.types.forward import ForwardIndex
+from rerank.types import ForwardIndex, Ints
 from rerank.vectors.encoder import Encoder, encoded_documents
 
 if TYPE_CHECKING:

@@ -21,8 +21,7 @@ from rerank.lucene.jvm import ENGLISH, check_language
 from rerank.lucene.texts import TextAnalyser
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker, fitted_model
-from rerank.types.forward import ForwardIndex
-from rerank.types.retriever import CONTENTS, Passages
+from rerank.types import CONTENTS, ForwardIndex, Passages
 from rerank.types.statistics import Statistics
 from rerank.types.tables import plain_value
 from rerank.vectors.vectors import ENCODER, Vectors, vectors_of_terms

@@ -17,9 +17,7 @@ from rerank.lucene.folder import check_commit, damaged_lucene, open_commit
 from rerank.lucene.jvm import ask, ask_json, chosen_language, closed_index, open_index
 from rerank.runtime.progress import track
 from rerank.runtime.threads import cores
-from rerank.types import Run, Topics, pointers
-from rerank.types.ids import Ids, id_array
-from rerank.types.retriever import Retriever
+from rerank.types import Ids, Retriever, Run, Topics, id_array, pointers
 
 _BATCH = 2048
 _FEW_QUERIES = 64  # whose terms come with their hits, since features are likely to ask for them

@@ -28,10 +28,18 @@ from rerank.lucene.documents import field_order, is_text, joined_texts
 from rerank.lucene.jvm import ask, ask_json
 from rerank.runtime.codec import is_unicode
 from rerank.runtime.threads import kernel_threads
-from rerank.types import Floats, Ints, joined_rows, pointers, query_blocks, query_rows
-from rerank.types.forward import FieldArrays, ForwardIndex
-from rerank.types.ids import Ids
-from rerank.types.retriever import CONTENTS
+from rerank.types import (
+    CONTENTS,
+    FieldArrays,
+    Floats,
+    ForwardIndex,
+    Ids,
+    Ints,
+    joined_rows,
+    pointers,
+    query_blocks,
+    query_rows,
+)
 from rerank.types.tables import number_of, plain_value
 from rerank.types.vocabulary import find_terms
 

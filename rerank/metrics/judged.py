@@ -14,8 +14,7 @@ from rerank.metrics.base import (
     within,
 )
 from rerank.metrics.registry import measure
-from rerank.types import Floats
-from rerank.types.ids import Ids
+from rerank.types import Floats, Ids
 
 
 @measure("Judged", asks_judged=True)

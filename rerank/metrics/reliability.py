@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.types import Floats, Ints
-from rerank.types.tables import Shown, counted
+from rerank.types import Floats, Ints, Shown, counted
 
 BINS = 15
 

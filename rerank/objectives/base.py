@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.runtime.registry import Registry
-from rerank.types.order import query_order
-from rerank.types.query_rows import Floats, Ints
+from rerank.types import Floats, Ints, query_order
 
 # A score further below the best of its query counts as this far below: exp(-745) is 0. Two such scores are tied.
 LOWEST_EXPONENT = -300.0

@@ -39,8 +39,7 @@ from rerank.metrics.base import Measure, RankedLists, SwapWeights
 from rerank.objectives.base import LOWEST_EXPONENT, Objective
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import LANES, absolute, exp, lane_sum, load, log2, positive, same, store
-from rerank.types.order import query_order
-from rerank.types.query_rows import Floats, Ints, pointers, query_blocks
+from rerank.types import Floats, Ints, pointers, query_blocks, query_order
 
 UNWEIGHTED = np.empty(0)
 DELTAS_AT_ONCE = 1 << 22  # of a batch of queries: 32 MB

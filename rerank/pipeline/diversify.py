@@ -28,8 +28,7 @@ from rerank.files.inputs import RunLike, run_of
 from rerank.index.index import Index, opened
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import dot
-from rerank.types import Floats, Ints, Run
-from rerank.types.retriever import CONTENTS
+from rerank.types import CONTENTS, Floats, Ints, Run
 from rerank.vectors.vectors import ENCODER, LSI
 
 DEPTH = 100  # first documents of a query that are reordered, where their number is not given

@@ -20,8 +20,7 @@ from rerank.trees.binned_data import BinnedData, Storage
 from rerank.trees.bins import MOST_BINS
 from rerank.trees.content import bin_rows, mixed, row_digests
 from rerank.trees.structures import CategoryValues
-from rerank.types import Floats, Ints, RankingData
-from rerank.types.ids import Ids, id_array
+from rerank.types import Floats, Ids, Ints, RankingData, id_array
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members
 from rerank.types.tables import LABEL, is_missing, number_of, refuse_categories, unmasked
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from rerank.errors import ModelMismatchError, log
 from rerank.rankers.bases import CANDIDATES, ModelBase, OtherRunBase
-from rerank.types import Run
-from rerank.types.retriever import UNNAMED, Retriever
+from rerank.types import UNNAMED, Retriever, Run
 
 
 def trained_retriever(model: Any) -> Retriever | None:

@@ -33,11 +33,10 @@ from rerank.metrics.base import ranks
 from rerank.retrieval.fusion import RRF_K, reciprocal_ranks
 from rerank.retrieval.pool import QueryRows, pooled
 from rerank.runtime.registry import Registry
-from rerank.types import Floats, Ints, Run, pointers
-from rerank.types.forward import ForwardIndex
-from rerank.types.ids import Ids, id_array, id_texts, sort_keys
+from rerank.types import BM25, CONTENTS, Floats, ForwardIndex, Ids, Ints, Retriever, Run, id_array, pointers, sort_keys
+from rerank.types.ids import id_texts
 from rerank.types.order import scores_and_ranks
-from rerank.types.retriever import BM25, CONTENTS, K1, B, Retriever, bm25_parameters, bm25_suffix
+from rerank.types.retriever import K1, B, bm25_parameters, bm25_suffix
 
 if TYPE_CHECKING:
     from rerank.history.judged import IndexHistory

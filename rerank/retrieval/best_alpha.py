@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from rerank.metrics.base import Measure, PrefixSum, RankedLists
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_exp, array_log
-from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
-from rerank.types.order import query_order
+from rerank.types import Floats, Ints, joined_rows, pointers, query_order, query_rows
 
 CLOSEST = 1e-12
 TOLERANCE = 1e-9  # means closer than this are the same: what rounding leaves

@@ -13,20 +13,39 @@ Ids are text (NumPy `U` arrays, which sort by code point, as trec_eval's bytes d
 as UTF-8 bytes (`S` arrays, a quarter of the memory); they are decoded at the first access.
 """
 
+from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.types.ids import Ids, id_array, sort_keys
+from rerank.types.order import query_order, trec_order
 from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_blocks, query_rows
 from rerank.types.ranking_data import RankingData
 from rerank.types.records import Qrels, Run, Topics
+from rerank.types.retriever import BM25, CONTENTS, UNNAMED, Passages, Retriever
+from rerank.types.tables import Shown, counted
 
 __all__ = [
+    "BM25",
+    "CONTENTS",
+    "UNNAMED",
+    "FieldArrays",
     "Floats",
+    "ForwardIndex",
+    "Ids",
     "Ints",
+    "Passages",
     "Qrels",
     "RankingData",
+    "Retriever",
     "Run",
+    "Shown",
     "Topics",
+    "counted",
+    "id_array",
     "ideal_of_rows",
     "joined_rows",
     "pointers",
     "query_blocks",
+    "query_order",
     "query_rows",
+    "sort_keys",
+    "trec_order",
 ]

@@ -40,8 +40,7 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
 from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.store import Blocks, Kind, Stored, cache_folder, note_path
-from rerank.types.forward import ForwardIndex
-from rerank.types.query_rows import Floats, Ints
+from rerank.types import Floats, ForwardIndex, Ints
 from rerank.vectors.vectors import ENCODER, IDENTITY, MOST_DIMENSIONS, Vectors, check_finite, identity
 
 Texts = Callable[[Ints], Sequence[str]]

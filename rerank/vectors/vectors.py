@@ -35,9 +35,8 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import array_log, log
 from rerank.runtime.store import Blocks, Fault, Kind, Stored, note_path
-from rerank.types.forward import FieldArrays, ForwardIndex, counted_terms
-from rerank.types.query_rows import Floats, Ints, pointers
-from rerank.types.retriever import CONTENTS
+from rerank.types import CONTENTS, FieldArrays, Floats, ForwardIndex, Ints, pointers
+from rerank.types.forward import counted_terms
 from rerank.types.vocabulary import find_terms
 from rerank.vectors.svd import SparseRows, right_singular_vectors
 

@@ -22,9 +22,8 @@ from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, registe
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.numerics import array_log2
-from rerank.types import Floats, Ints, Run, pointers
-from rerank.types.forward import FieldArrays, counted_terms
-from rerank.types.retriever import BM25
+from rerank.types import BM25, FieldArrays, Floats, Ints, Run, pointers
+from rerank.types.forward import counted_terms
 
 WeightedTerms = tuple[Ints, Floats]  # term numbers and weights
 DOCUMENTS = 10  # that a query is expanded by

@@ -45,8 +45,7 @@ from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import dot
 from rerank.runtime.store import Kind, Stored, cache_folder, note_path
 from rerank.runtime.threads import in_threads, kernel_threads
-from rerank.types import Floats, Run
-from rerank.types.ids import Ids
+from rerank.types import Floats, Ids, Run
 from rerank.vectors.vectors import LSI, unit_vectors
 
 EXACT = 50_000  # documents up to which all are compared
