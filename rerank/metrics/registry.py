@@ -245,10 +245,6 @@ def _symbol(text: str) -> tuple[str, Parameters]:
     trec = _TREC_NAMES.get(text)
     if trec is None:
         raise unknown_name("measure", text, [*_MEASURES, *_ALIASES, *_TREC_NAMES])
-    if trec.cutoffs:
-        raise InvalidInputError(
-            f"measure {text}: expected a cutoff, got none. Write e.g. {text}_10 or {trec.symbol}@10."
-        )
     return trec.symbol, {}
 
 

@@ -157,6 +157,7 @@ def test_err_equals_gdeval(tmp_path) -> None:
         ("ndcg_cut.10", "nDCG@10"),
         ("P_5", "P@5"),
         ("recall.1000", "R@1000"),
+        ("recall@10", "R@10"),
     ],
 )
 def test_names_of_trec_eval_are_understood(trec_eval: str, name: str) -> None:
