@@ -154,7 +154,7 @@ def _sum_digits(histogram, digit_of_code, out):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _fill_gains(running, missing, n, least_hess, reg_lambda, least_gain, task, totals, gains):  # type: ignore[no-untyped-def]
+def _fill_gains(running, missing, least_hess, reg_lambda, least_gain, task, totals, gains):  # type: ignore[no-untyped-def]
     """Fill gains (n,) with those of splits after each bin; 0 where a child has less than `least_hess`.
 
     Return how many are at least `least_gain`.
@@ -170,7 +170,7 @@ def _fill_gains(running, missing, n, least_hess, reg_lambda, least_gain, task, t
     before = total_grad * total_grad / (total_hess + reg_lambda)
     n_large = np.int64(0)
     # Both halves of a packed sum fit into 32 bits, which are converted to float64 by vector instructions.
-    for b in range(np.uint64(n)):
+    for b in range(np.uint64(gains.shape[0])):
         left = running[b] + missing
         left_grad = np.int32(left >> 32) * grad_unit
         left_hess = np.int32(left & LOW) * hess_unit
@@ -276,7 +276,7 @@ def _find_best_bin(histogram, feature, number, task, limits, totals, least_gain,
             _fill_bounded_gains(running, added, least_hess, limits, direction, task, totals, gains[:n])
         else:
             least = max(best_gain, least_gain)
-            if _fill_gains(running, added, n, least_hess, limits.reg_lambda, least, task, totals, gains) == 0:
+            if _fill_gains(running, added, least_hess, limits.reg_lambda, least, task, totals, gains[:n]) == 0:
                 continue
         for b in range(n):
             if gains[b] > best_gain:
@@ -336,11 +336,10 @@ def _find_best_set(histogram, feature, tried, task, limits, totals, scratch, spl
     reg_lambda = limits.reg_lambda + (0.0 if alone else CAT_L2)
     before = _best_decrease(total_grad, total_hess + limits.reg_lambda, limits, totals)
     best_gain = max(limits.min_split_gain, 0.0)
-    n_tried = n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD)
     for from_end in range(1 if alone else 2):
         left = np.int64(0)
         hess_before = 0.0
-        for k in range(n_tried):
+        for k in range(n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD)):
             b = order[n - 1 - k if from_end else k]
             left = histogram[b] if alone else left + histogram[b]
             left_grad = np.int32(left >> 32) * task.grad_unit
@@ -629,8 +628,7 @@ def _divide(task, limits, work, leaf, new, n_left, sums_left):  # type: ignore[n
     left_total["grad"], left_total["hess"], left_total["n_rows"] = left_grad, left_hess, n_left
     right_total["grad"], right_total["hess"], right_total["n_rows"] = right_grad, right_hess, last - middle
     left_total["groups"] = right_total["groups"] = groups
-    direction = task.direction[split["feature"]]
-    _bound_children(direction, limits, low, high, left_total, right_total)
+    _bound_children(task.direction[split["feature"]], limits, low, high, left_total, right_total)
     work.splits[old_slot]["gain"] = work.splits[new]["gain"] = 0.0
     return leaf if sums_left else new
 

@@ -17,8 +17,8 @@ Wu & Simon, SIAM Journal on Matrix Analysis 2000 (thick restarts); Golub & Under
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,7 @@ _ROWS = 1 << 13  # of a block of rows in rotations
 Block = NDArray[np.float32]
 
 
-@dataclass(frozen=True, eq=False)
-class SparseRows:
+class SparseRows(NamedTuple):
     """A sparse matrix A by rows.
 
     Parameters

@@ -184,7 +184,7 @@ def learn_lsi(
         np.empty(counts.sum(), np.float32),
         int(rows.max(initial=-1)) + 1,
     )
-    _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, matrix.row_ptr, matrix.columns, matrix.values)
+    _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, matrix)
     vectors, values = right_singular_vectors(matrix, dimensions, threads)
     return Space.of(field, vectors), values
 
@@ -198,21 +198,21 @@ def _count_known(doc_ptr, terms, docs, rows, out):  # type: ignore[no-untyped-de
 
 
 @kernel()
-def _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, row_ptr, out_columns, out_values):  # type: ignore[no-untyped-def]
-    """Fill the columns and the normalised values of each document's row."""
+def _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, out):  # type: ignore[no-untyped-def]
+    """Fill the columns and the normalised values of each document's row in `out`, SparseRows."""
     for index in range(len(docs)):
-        entry = row_ptr[index]
+        entry = out.row_ptr[index]
         squares = 0.0
         for posting in range(doc_ptr[docs[index]], doc_ptr[docs[index] + 1]):
             row = rows[terms[posting]]
             if row >= 0:
                 value = (1.0 + log(np.float64(freqs[posting]))) * weights[terms[posting]]
-                out_columns[entry], out_values[entry] = row, value
+                out.columns[entry], out.values[entry] = row, value
                 squares += value * value
                 entry += 1
         if squares > 0.0:
-            for known in range(row_ptr[index], row_ptr[index + 1]):
-                out_values[known] /= np.sqrt(squares)
+            for known in range(out.row_ptr[index], out.row_ptr[index + 1]):
+                out.values[known] /= np.sqrt(squares)
 
 
 @dataclass(frozen=True, eq=False)
