@@ -52,8 +52,7 @@ def compile_training() -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(N_ROWS, N_COLUMNS)).astype(np.float32)
     X[:, 2:][random.random((N_ROWS, N_COLUMNS - 2)) < 0.85] = 0.0  # columns with sparse storage
-    labels = random.integers(0, 3, N_ROWS)
-    model = LambdaMART(n_estimators=2).fit(X, labels, qid=np.arange(N_ROWS) // 32)
+    model = LambdaMART(n_estimators=2).fit(X, random.integers(0, 3, N_ROWS), qid=np.arange(N_ROWS) // 32)
     model.predict(X)
     model.predict(X[:1])
 
@@ -79,5 +78,4 @@ def compile_features(folder: Path) -> None:
         index.learn_vectors(dimensions=2)
         index = index.using(encoder=lambda texts: np.ones((len(texts), 2)))
         index.features(index.search(topics, 20), topics, recipe=Recipe(families=index_family_names()))
-        model = train(index, topics, qrels, estimate=False).model
-        rerank(index, model, topics)
+        rerank(index, train(index, topics, qrels, estimate=False).model, topics)

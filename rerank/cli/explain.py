@@ -11,8 +11,7 @@ import rerank
 from rerank.cli.options import (
     base_run_option,
     candidates_file,
-    check_documents,
-    check_queries,
+    check_pairs,
     errors_with_files,
     files_of_model,
     functions_option,
@@ -118,7 +117,6 @@ def _explained(
     subjects |= {"query": topics, "documents": "--documents", "contributions": model}
     with opened_for_model(index, run_files, other_index) as opened:
         if run is not None and file is not None:
-            check_queries(run, file, queries, topics)
-            check_documents(run, file, opened)
+            check_pairs(run, file, opened, queries, topics)
         with errors_with_files(subjects):
             return rerank.explain(opened, ranker, queries, query, documents, run, base=base_run)

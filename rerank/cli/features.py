@@ -7,8 +7,7 @@ import click
 import rerank
 from rerank.cli.options import (
     ENGINE,
-    check_documents,
-    check_queries,
+    check_pairs,
     cluster_option,
     errors_with_files,
     functions_option,
@@ -99,6 +98,5 @@ def command(
     chosen = read_if(rerank.Recipe.from_toml, recipe)
     others = read_named_runs(run_files)
     with opened_index(index, cluster, runs=others) as opened, errors_with_files({"recipe": recipe}):
-        check_queries(pairs, run, queries, topics)
-        check_documents(pairs, run, opened)
+        check_pairs(pairs, run, opened, queries, topics)
         opened.write_features(output, pairs, queries, judgements, recipe=chosen)

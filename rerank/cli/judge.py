@@ -15,7 +15,7 @@ import click
 import rerank
 from rerank.cli.options import (
     Whole,
-    check_documents,
+    check_pairs,
     path_argument,
     path_option,
     read_named_runs,
@@ -95,7 +95,7 @@ def command(
     with rerank.Index.open(index, runs=runs) as opened:
         for item in run_files:
             name, _, path = item.partition("=")
-            check_documents(runs[name], Path(path), opened)
+            check_pairs(runs[name], Path(path), opened)
         pairs = _unjudged(pool(opened, queries, k), documents, judgements.labels, others)
         if judge is None:
             _ask_person(opened, queries, pairs, judgements)

@@ -350,24 +350,26 @@ def errors_with_files(files: Mapping[str, str | Path | None]) -> Iterator[None]:
         raise type(error)(f"{file}: {message}") from error
 
 
-def check_queries(run: rerank.Run, path: Path, topics: rerank.Topics, topics_path: Path) -> None:
-    """Refuse a run with a query that has no topic; the error has the line of the run."""
-    from rerank.types.ids import written_apart
-
-    unknown = next((query_id for query_id in run if query_id not in topics), None)
-    if unknown is not None:
-        raise FileFormatError(
-            path,
-            _line(path, unknown),
-            f"expected queries of {topics_path}, got {unknown!r}. "
-            f"{written_apart(run, topics) or 'Give the topics that the run was made for'}.",
-        )
-
-
-def check_documents(run: rerank.Run, path: Path, index: rerank.Index) -> None:
-    """Refuse a run with a document that is not in the index; the error has the line of the run."""
+def check_pairs(
+    run: rerank.Run,
+    path: Path,
+    index: rerank.Index,
+    topics: rerank.Topics | None = None,
+    topics_path: Path | None = None,
+) -> None:
+    """Refuse a run with a document that is not in the index, or a query that has no topic; the error has the line."""
     import numpy as np
 
+    from rerank.types.ids import written_apart
+
+    missing = None if topics is None else next((query_id for query_id in run if query_id not in topics), None)
+    if topics is not None and missing is not None:
+        raise FileFormatError(
+            path,
+            _line(path, missing),
+            f"expected queries of {topics_path}, got {missing!r}. "
+            f"{written_apart(run, topics) or 'Give the topics that the run was made for'}.",
+        )
     unknown = np.flatnonzero(index.forward.doc_numbers(run.doc_ids) < 0)
     if len(unknown):
         query = int(np.searchsorted(run.query_ptr, unknown[0], side="right")) - 1

@@ -10,8 +10,7 @@ from rerank.cli.options import (
     Whole,
     base_run_option,
     candidates_file,
-    check_documents,
-    check_queries,
+    check_pairs,
     cluster_option,
     errors_with_files,
     files_of_model,
@@ -110,8 +109,7 @@ def command(
     removes = removes_query(remove_query, topics)
     with opened_for_model(index, run_files, other_index, cluster, remove_query=removes) as opened:
         if texts is None and run is not None and file is not None:
-            check_queries(run, file, queries, topics)
-            check_documents(run, file, opened)
+            check_pairs(run, file, opened, queries, topics)
         with errors_with_files({**files, "scores": file or "--run"}):
             if texts is None:
                 apply = rerank.rerank if cluster is None else opened.cluster.rerank  # type: ignore[attr-defined]

@@ -153,8 +153,7 @@ def command(
 
     def new_model(default: str) -> Ranker:
         chosen = ranker or (RANKER if parameters or tuning is not None else default)
-        start = base or (UNSUPERVISED if from_index else NO_BASE)
-        return new_ranker(chosen, parameters, metric, start)
+        return new_ranker(chosen, parameters, metric, base or (UNSUPERVISED if from_index else NO_BASE))
 
     if from_index:
         removes = removes_query(options["remove_query"], *data[1:])
