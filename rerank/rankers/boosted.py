@@ -52,7 +52,7 @@ from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
 from rerank.rankers.validation import Validation
-from rerank.retrieval.best_alpha import TOLERANCE, Lines, best_share
+from rerank.retrieval.best_alpha import TOLERANCE
 from rerank.runtime.codec import Choice, Flag, Number, Whole, at
 from rerank.runtime.progress import track
 from rerank.trees.binned_data import BinnedData, bin_with
@@ -437,9 +437,8 @@ class BoostedTrees(ForestRanker):
         for number in range(HALVES):
             half = replace(train, weights=np.where(fold == number, 0.0, train.weights))
             objective = self._objective(half)
-            queries = np.flatnonzero(fold != number)
             start = np.full(data.n_rows, objective.constant() or 0.0)
-            booster = self._booster(half, objective, start, data, queries)
+            booster = self._booster(half, objective, start, data, np.flatnonzero(fold != number))
             learned = np.zeros(data.n_rows)
             for _ in track(range(self._sizes.n_estimators), f"trees on held-out queries, {number + 1} of {HALVES}"):
                 learned += tree_values(booster.add_tree(), data.columns, data.blocks)
@@ -595,11 +594,10 @@ class LambdaMART(BoostedTrees):
         return partial(_searched, Validation(train, parse_measure(self.metric)), self.learning_rate)
 
     def _objective(self, train: TrainingSet) -> Objective:
-        measure = parse_measure(self.metric)
         if train.pairs is not None:
             return PreferencePairs(*train.weighted_pairs(evenly=False))
         shape = 1.0, self.truncation_level, self.normalize, train.row_weights
-        return lambdarank_for(measure, train.lists, train.weights, *shape)
+        return lambdarank_for(parse_measure(self.metric), train.lists, train.weights, *shape)
 
 
 def _searched(training: Validation, learning_rate: float, scores: Floats, tree: Floats) -> float:
@@ -607,9 +605,7 @@ def _searched(training: Validation, learning_rate: float, scores: Floats, tree: 
 
     The papers' (1 - alpha) F + alpha h ranks as F + share h with share = alpha / (1 - alpha), any number above 0.
     """
-    data = training.data
-    lines = Lines(data.query_ptr, tree, scores, data.labels, data.weights, data.ideal_labels, data.ideal_ptr)
-    share = best_share(lines, training.measure)
+    share = training.best_step(scores, tree)
     gain = training.value(scores + share * tree) - training.value(scores + learning_rate * tree)
     return share if gain > TOLERANCE else learning_rate
 

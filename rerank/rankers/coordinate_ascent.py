@@ -21,7 +21,7 @@ from rerank.rankers.standardizer import Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_pairs
 from rerank.rankers.validation import Validation
-from rerank.retrieval.best_alpha import TOLERANCE, Lines, best_share
+from rerank.retrieval.best_alpha import TOLERANCE
 from rerank.runtime.codec import Whole
 from rerank.runtime.numerics import array_dot
 from rerank.types import Floats, Ints
@@ -119,17 +119,10 @@ class Ascent:
             direction = self._inputs[number].astype(np.float64)
             start = self._scores
             for side in (1.0, -1.0):
-                step = side * best_step(self._training, start, side * direction)
+                step = side * self._training.best_step(start, side * direction)
                 scores = start + step * direction
                 value = self._training.value(scores)
                 if value > self._value + TOLERANCE:
                     self._scores, self._value = scores, value
                     self.weights[number] += step
         return self._value - before
-
-
-def best_step(training: Validation, scores: Floats, direction: Floats) -> float:
-    """Return the step above 0 for which the mean of the measure of scores + step * direction is greatest."""
-    data = training.data
-    lines = Lines(data.query_ptr, direction, scores, data.labels, data.weights, data.ideal_labels, data.ideal_ptr)
-    return best_share(lines, training.measure)

@@ -5,6 +5,7 @@ from numba import prange
 
 from rerank.metrics.base import Measure, RankedLists
 from rerank.rankers.training_set import TrainingSet
+from rerank.retrieval.best_alpha import Lines, best_share
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, pointers
 
@@ -34,6 +35,12 @@ class Validation:
         self._rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
         lists = RankedLists(self._labels, self._out_ptr, self.data.ideal_labels, self.data.ideal_ptr)
         return self.measure.scores(lists)
+
+    def best_step(self, scores: Floats, direction: Floats) -> float:
+        """Return the step above 0 for which the mean of the measure of scores + step * direction is greatest."""
+        data = self.data
+        lines = Lines(data.query_ptr, direction, scores, data.labels, data.weights, data.ideal_labels, data.ideal_ptr)
+        return best_share(lines, self.measure)
 
 
 @kernel(parallel=True)
