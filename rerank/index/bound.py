@@ -17,6 +17,9 @@ from rerank.features.recipe import Recipe
 from rerank.files.beir import OWN_DOCUMENTS
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
 from rerank.files.irds import data_set_name
+from rerank.files.trec import read_run
+from rerank.history.history import History
+from rerank.history.judged import IndexHistory, UnnamedHistory
 from rerank.index.checks import check_topics, log_judged, model_recipe
 from rerank.index.collection import Collection
 from rerank.index.opened import OpenedIndex
@@ -34,6 +37,7 @@ from rerank.index.resources import (
     resource_folder,
     stored_name,
 )
+from rerank.lucene.documents import stored_text
 from rerank.lucene.folder import index_folders, open_commit
 from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.texts import TextAnalyser
@@ -47,8 +51,6 @@ from rerank.vectors.encoder import Encoded, Encoder, Scorer
 from rerank.vectors.vectors import ENCODER, LSI, Vectors
 
 if TYPE_CHECKING:
-    from rerank.history.history import History
-    from rerank.history.judged import IndexHistory, UnnamedHistory
     from rerank.rankers.ranker import Ranker
 
 MOST_POSTINGS_OF_HISTORY = 1 << 23  # up to which the nearest documents of each document are found unasked
@@ -116,10 +118,7 @@ class BoundIndex(Collection):
         sizes = kept_text(self.resources / PASSAGES, what, re.compile("[0-9]+/[0-9]+").fullmatch)
         return None if sizes is None else Passages.parse(sizes)
 
-    @property
-    def analyser(self) -> Searcher:
-        """The analyser of the index; starts Java."""
-        return self.searcher
+    analyser = searcher
 
     def statistics(self, model: Ranker) -> Statistics | None:
         """Return what a model needs of the index for texts, which `rerank.train` stores with it; starts Java.
@@ -329,8 +328,6 @@ class BoundIndex(Collection):
             The runs by name.
 
         """
-        from rerank.files.trec import read_run
-
         others = {part.name: part.file for part in candidates.sources if part.file is not None}
         return {name: self.runs[name] if name in self.runs else read_run(file) for name, file in others.items()}
 
@@ -547,8 +544,6 @@ class BoundIndex(Collection):
             If the index does not keep its documents.
 
         """
-        from rerank.lucene.documents import stored_text
-
         joined = self.searcher.joined_fields
         return [stored_text(text, self.forward.fields, joined) if text else "" for text in self.kept_documents(numbers)]
 

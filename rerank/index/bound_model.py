@@ -114,8 +114,7 @@ class BoundModel:
         recipe = model_recipe(model)
         index = index.with_history_of(model)
         _check_resources(index, recipe)
-        candidates = Candidates.of_retriever(trained_retriever(model))
-        return cls(index, model, recipe, candidates or Candidates())
+        return cls(index, model, recipe, Candidates.of_retriever(trained_retriever(model)) or Candidates())
 
     @property
     def documents(self) -> BoundIndex:

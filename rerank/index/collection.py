@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from rerank.errors import ModelMismatchError, log
 from rerank.files.inputs import RunLike
+from rerank.history.history import History, read_history
+from rerank.history.judged import IndexHistory, UnnamedHistory
 from rerank.index.checks import fingerprint_differences
 from rerank.index.resources import SCORER, Resources, bound_scorer, named_runs
 from rerank.lucene.analysis import Analyser
@@ -23,8 +25,6 @@ from rerank.vectors.encoder import Encoder, Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
 
 if TYPE_CHECKING:
-    from rerank.history.history import History
-    from rerank.history.judged import IndexHistory, UnnamedHistory
     from rerank.rankers.ranker import Ranker
 
 UNNAMED_TEXTS = (
@@ -157,8 +157,6 @@ class Collection(InProcess):
     @property
     def history(self) -> History | None:
         """What is learned from judgements; None if nothing is."""
-        from rerank.history.history import read_history
-
         return self._resource("history", lambda bound: read_history(bound) if isinstance(bound, str | Path) else bound)
 
     def with_history_of(self, model: Ranker | None) -> Self:
@@ -191,8 +189,6 @@ class Collection(InProcess):
             The history; None if nothing is learned.
 
         """
-        from rerank.history.judged import UnnamedHistory
-
         if self.history is None:
             return None
         self.warn_once(self._without_history)

@@ -11,6 +11,7 @@ from rerank.errors import InvalidInputError, RerankError, log
 from rerank.features.recipe import Recipe
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, run_of, topics_of
+from rerank.history.history import History
 from rerank.index.bound import BoundIndex
 from rerank.index.resources import HISTORY, LANGUAGE, PASSAGES, SCORER, VECTORS, name_file
 from rerank.lucene.arrays import stored_forward
@@ -180,10 +181,9 @@ class Index(BoundIndex):
 
     def _with_vectors(self, learned: bool | None, threads: int | None) -> Self:
         """Return the index with vectors where they are asked for, or with None where its size is between the bounds."""
-        n_docs = self.forward.n_docs
         n_postings = len(self.forward.fields[CONTENTS].terms)
         if learned is None:
-            learned = n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS_OF_VECTORS
+            learned = self.forward.n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS_OF_VECTORS
             if n_postings > MOST_POSTINGS_OF_VECTORS:
                 log.info(
                     "%s: no vectors were learned, as this may take more than a minute; `rerank vectors` learns them.",
@@ -320,8 +320,6 @@ class Index(BoundIndex):
             The judged queries and their judgements, or their files.
 
         """
-        from rerank.history.history import History
-
         learned = History.learn(self, topics, qrels)
         self.resources.mkdir(parents=True, exist_ok=True)
         learned.save(self.resources / HISTORY)

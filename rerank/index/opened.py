@@ -1,20 +1,19 @@
 """What is opened once for an index, whatever its resources are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, log
+from rerank.history.neighbours import Neighbours, document_neighbours
 from rerank.lucene.arrays import open_forward
 from rerank.lucene.search import Searcher
 from rerank.lucene.texts import TextAnalyser
@@ -22,9 +21,6 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.store import cache_folder
 from rerank.types import ForwardIndex, Ints
 from rerank.vectors.encoder import Encoder, encoded_documents
-
-if TYPE_CHECKING:
-    from rerank.history.neighbours import Neighbours
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +56,6 @@ class OpenedIndex:
     @cached_property
     def neighbours(self) -> Neighbours:
         """The nearest documents of each document; computed once for an index, and kept in the cache folder."""
-        from rerank.history.neighbours import Neighbours, document_neighbours
-
         file = cache_folder() / f"neighbours-{self.commit[:32]}.npz"
         try:
             with np.load(file) as stored:

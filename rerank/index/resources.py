@@ -12,26 +12,22 @@ encoder for every index, by its commit and path: an index folder from elsewhere 
 copy of an index has no encoder but its own.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.features.recipe import Recipe, family
 from rerank.files.inputs import RunLike, run_of
+from rerank.history.history import History
 from rerank.lucene.folder import RESOURCES
 from rerank.runtime.store import cache_folder
 from rerank.types import Run
 from rerank.vectors.encoder import Encoder, Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
-
-if TYPE_CHECKING:
-    from rerank.history.history import History
 
 VECTORS = "vectors"
 HISTORY = "history.json"

@@ -1,7 +1,5 @@
 """Collections without an index, with which texts are compared: that of a model's training, and the texts themselves."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property, lru_cache
 from numbers import Real

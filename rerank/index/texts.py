@@ -260,13 +260,12 @@ def _batch_features(
         scores = np.concatenate([query_texts.run.scores[query_texts.run.rows(query_id)] for query_id in batch])
     run = replace(run, scores=scores)
     order = run.trec_order()
-    records = _records(index, batch, query_texts, options)
     return extract(
         replace(texts, rows=order),
         terms,
         run.take(order),
         options.recipe,
-        records=records,
+        records=_records(index, batch, query_texts, options),
         needed=options.needed,
         threads=index.threads,
     )
@@ -327,9 +326,8 @@ def _encoded(index: Collection, documents: Sequence[ReadDocument], queries: Mapp
 
 def _stored_texts(index: Collection, documents: Iterable[ReadDocument]) -> list[str]:
     """Return the text of each document, as that of one that the index stores."""
-    fields = index.forward.fields
     joined_fields = index.analyser.joined_fields
-    return [stored_text(document.json(), fields, joined_fields) for document in documents]
+    return [stored_text(document.json(), index.forward.fields, joined_fields) for document in documents]
 
 
 def texts_of_rows(

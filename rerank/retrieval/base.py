@@ -24,11 +24,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field, replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.history.judged import IndexHistory
 from rerank.metrics.base import ranks
 from rerank.retrieval.fusion import RRF_K, reciprocal_ranks
 from rerank.retrieval.pool import QueryRows, pooled
@@ -37,11 +38,8 @@ from rerank.types import BM25, CONTENTS, Floats, ForwardIndex, Ids, Ints, Retrie
 from rerank.types.ids import id_texts
 from rerank.types.order import scores_and_ranks
 from rerank.types.retriever import K1, B, bm25_parameters, bm25_suffix
-
-if TYPE_CHECKING:
-    from rerank.history.judged import IndexHistory
-    from rerank.vectors.encoder import Encoded
-    from rerank.vectors.vectors import Vectors
+from rerank.vectors.encoder import Encoded
+from rerank.vectors.vectors import Vectors
 
 Hits = tuple[Ints, Floats]  # document numbers and scores of one query, best first
 _REGISTRY: Registry[Source] = Registry("source of candidates", "rerank.retrieval.sources", of_instances=True)
@@ -139,8 +137,7 @@ def best_hits(docs: Ints, scores: Floats, doc_ids: Ids, k: int) -> Hits:
     doc_ids       (n_docs,) ids of all documents
     """
     if len(docs) > k:
-        least = np.partition(scores, len(scores) - k)[len(scores) - k]
-        near = np.flatnonzero(scores >= least)
+        near = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
         docs = docs[near]
         scores = scores[near]
     order = np.lexsort((doc_ids[docs], scores))[::-1][:k]
