@@ -354,15 +354,12 @@ def _current(index: Path, arrays: Path, commit: str) -> ForwardIndex | None:
 
 
 def _make(index: Path, arrays: Path, commit: str) -> None:
-    def exists_already() -> bool:
-        return _current(index, arrays, commit) is not None
-
     shards = index_folders(index)
     if shards != (index,):
         names = ", ".join(shard.name for shard in shards[:3]) + (", ..." if len(shards) > 3 else "")
         log.warning("%s: %d indexes are used as the shards of one (%s).", index, len(shards), names)
     log.info("%s: building forward arrays.", arrays)
-    with staged_folder(arrays, exists_already) as staging:
+    with staged_folder(arrays, lambda: _current(index, arrays, commit) is not None) as staging:
         write_arrays(index, staging, made_with_index=False)
 
 

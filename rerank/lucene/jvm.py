@@ -161,8 +161,8 @@ def open_index(folder: Path) -> dict[str, Any]:
     opened = []
     try:
         for shard in shards:
-            path = str(shard.absolute())  # Java keeps the working directory of its start
-            opened.append(ask_json("open", index=str(shard), path=path))
+            # an absolute path: Java keeps the working directory of its start
+            opened.append(ask_json("open", index=str(shard), path=str(shard.absolute())))
         index: dict[str, Any] = {**opened[0], "sizes": [shard["documents"] for shard in opened]}
         if shards != (folder,):
             check_alike(folder, shards, opened)
@@ -337,10 +337,7 @@ def anserini_jar() -> Path:
 
     Raises RerankError with the command that installs what is missing.
     """
-    jar = _find_jar()
-    if jar is None:
-        raise _missing_parts()
-    return jar
+    return _installed(_find_jar())
 
 
 def anserini_version() -> str:
@@ -355,10 +352,14 @@ def java_home() -> Path:
 
     Raises RerankError with the command that installs what is missing.
     """
-    home = _find_java()
-    if home is None:
+    return _installed(_find_java())
+
+
+def _installed(part: Path | None) -> Path:
+    """Return a part of Lucene; raises RerankError with the command that installs what is missing."""
+    if part is None:
         raise _missing_parts()
-    return home
+    return part
 
 
 def java_version(home: Path) -> int | None:

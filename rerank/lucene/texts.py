@@ -297,7 +297,6 @@ class TextAnalyser:
         doc = query_rows(tokens.ptr)
         order = np.argsort(doc * (self._n_known + n_new) + tokens.terms, kind="stable")  # positions ascend already
         terms = tokens.terms[order]
-        positions = tokens.positions[order]
         is_first = np.ones(len(terms), dtype=np.bool_)  # of a posting
         is_first[1:] = (terms[1:] != terms[:-1]) | (doc[1:] != doc[:-1])
         first = np.flatnonzero(is_first)
@@ -315,7 +314,7 @@ class TextAnalyser:
             doc_ptr=pointers(np.bincount(doc[first], minlength=len(tokens.counts))),
             terms=terms[first].astype(np.int32),
             freqs=np.diff(np.append(first, len(terms))).astype(np.int32),
-            positions=None if field.positions is None else positions.astype(np.int32),
+            positions=None if field.positions is None else tokens.positions[order].astype(np.int32),
             position_ptr=tokens.ptr,
             lengths=lengths,
             doc_freq=doc_freq,
