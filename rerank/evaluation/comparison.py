@@ -324,14 +324,13 @@ def notes(comparison: Comparison) -> list[str]:
         return [*_exceptions(comparison), *others]
     asked, *added = comparison.families
     over = f"{counted(len(asked), 'run')} x {counted(len(comparison.compared), 'measure')}"
-    apart = [f"added, and corrected apart: {', '.join(family)}" for family in added]
     correction = CORRECTIONS[comparison.correction]
     return [
         f"difference to {comparison.baseline}, with the 95 % bootstrap interval of its mean (percentiles, "
         f"{comparison.samples:,} samples, seed {comparison.seed}); d: mean over standard deviation of the differences; "
         "W/T/L: queries won/tied/lost",
         f"p: {TESTS[comparison.test]}, {correction}{'' if comparison.correction == 'none' else f' over {over}'}",
-        *apart,
+        *(f"added, and corrected apart: {', '.join(family)}" for family in added),
         *_exceptions(comparison),
         *others,
     ]
@@ -362,20 +361,16 @@ def figure(value: float) -> str:
 def difference_cells(comparison: Comparison, run: str, measure: str) -> list[str]:
     """Return the cells of DIFFERENCE_HEADER for one run and measure."""
     difference = comparison.differences[run][measure]
+    p_value = comparison.p_values[run][measure]
     return [
         run,
         measure,
         f"{difference.difference:+.4f}",
         f"{difference.low:+.4f} to {difference.high:+.4f}",
         f"{difference.effect_size:+.2f}",
-        p_text(comparison.p_values[run][measure]),
+        "<0.0001" if p_value < 1e-4 else f"{p_value:.4f}",
         f"{difference.wins}/{difference.ties}/{difference.losses}",
     ]
-
-
-def p_text(p_value: float) -> str:
-    """Return a p-value with four decimals."""
-    return "<0.0001" if p_value < 1e-4 else f"{p_value:.4f}"
 
 
 DIFFERENCE_HEADER = ["run", "measure", "difference", "95 % interval", "d", "p", "W/T/L"]
@@ -521,12 +516,11 @@ def moves(qrels: Qrels, before: Run, after: Run, query_id: str, n: int) -> list[
     old = _ranks(before, query_id)
     new = _ranks(after, query_id)
     moves_of_query = [Move(doc, labels.get(doc), old.get(doc), new.get(doc)) for doc in {**old, **new}]
-    changed = [move for move in moves_of_query if move.before != move.after]
 
     def importance(move: Move) -> tuple[bool, float, str]:
         return (move.label or 0) <= 0, -abs(_discount(move.after) - _discount(move.before)), move.doc_id
 
-    return sorted(changed, key=importance)[:n]
+    return sorted((move for move in moves_of_query if move.before != move.after), key=importance)[:n]
 
 
 def _discount(rank: int | None) -> float:

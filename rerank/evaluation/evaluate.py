@@ -245,8 +245,7 @@ def _subtopic_lists(qrels: SubtopicQrels, run: Run, options: EvalOptions, with_e
     position[judgements] = np.arange(len(judgements))
     ranked = np.flatnonzero(lists.labels > 0)  # the labels are numbers of documents
     first = np.searchsorted(numbers, lists.labels[ranked], "left")
-    last = np.searchsorted(numbers, lists.labels[ranked], "right")
-    pairs, pair_ptr = joined_rows(first, last - first)
+    pairs, pair_ptr = joined_rows(first, np.searchsorted(numbers, lists.labels[ranked], "right") - first)
     _, name = np.unique(qrels.subtopics, return_inverse=True)
     subtopics = (query_rows(qrels.query_ptr) * qrels.n_rows + name.reshape(-1))[judgements]
     judged = numbers[judgements], subtopics, qrels.labels[judgements]

@@ -66,8 +66,7 @@ def bootstrap_intervals(
 
 
 def _all_signs(n: int) -> Iterator[Floats]:
-    patterns = np.arange(2**n)
-    yield _signs((patterns[:, None] >> np.arange(n)) & 1)
+    yield _signs((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
 
 
 def _drawn_signs(n: int, samples: int, seed: int) -> Iterator[Floats]:
@@ -164,8 +163,7 @@ def corrected(p_values: Sequence[float], correction: str) -> list[float]:
         return np.minimum(p * n, 1.0).tolist()  # type: ignore[no-any-return]
     if correction == "holm" and n:
         order = np.argsort(p, kind="stable")
-        raised = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
-        p[order] = np.minimum(raised, 1.0)
+        p[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(n, 0, -1)), 1.0)
     if correction == "bh" and n:
         from scipy.stats import false_discovery_control
 
@@ -251,16 +249,14 @@ class Agreement(Shown):
 
     def summary(self) -> str:
         """Return the number of documents and kappa in one line."""
-        n_documents = int(self.counts.sum())
         n_equal = int(self.counts.trace())
         equal = f"{n_equal:,} with the same label, quadratic-weighted kappa {self.kappa:.3f}"
-        return f"Agreement: {counted(n_documents, 'document')}, {equal}"
+        return f"Agreement: {counted(int(self.counts.sum()), 'document')}, {equal}"
 
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
         """Return the first n rows of the confusion matrix."""
-        header = ["people", *(f"machine {label}" for label in self.labels.tolist())]
         rows = [[label, *row] for label, row in zip(self.labels.tolist(), self.counts.tolist(), strict=True)]
-        return header, rows[:n], len(rows)
+        return ["people", *(f"machine {label}" for label in self.labels.tolist())], rows[:n], len(rows)
 
 
 @dataclass(frozen=True)

@@ -554,8 +554,7 @@ def new_model(study: Study, ranker: str, base: str | Ranker | None) -> Ranker:
     kind: type[Ranker] = ranker_class(ranker)
     shared = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}
     accepted = {name: value for name, value in shared.items() if name in kind().get_params(deep=False)}
-    parameters = study.parameters if ranker == study.ranker else {}
-    return kind(base=base, **{**accepted, **parameters})
+    return kind(base=base, **{**accepted, **(study.parameters if ranker == study.ranker else {})})
 
 
 def learns_from_all(study: Study, ranker: str, n_queries: int) -> bool:

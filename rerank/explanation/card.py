@@ -187,8 +187,7 @@ def _data(model: Ranker, data: RankingData | None) -> list[Row]:
 
 def _features(model: Ranker) -> list[Row]:
     recipe = model.recipe_ or {}
-    read = model.features_read()
-    rows = [("number", f"{model.n_features_in_:,}, of which {len(read):,} have an effect")]
+    rows = [("number", f"{model.n_features_in_:,}, of which {len(model.features_read()):,} have an effect")]
     for part in ("fields", "families", "functions", "numbers", "runs"):
         if recipe.get(part):
             rows.append((part, ", ".join(map(str, recipe[part]))))

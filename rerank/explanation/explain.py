@@ -390,10 +390,9 @@ def _sides(
     sides = []
     for doc_id, before, after in [*ranked, ("", None, None)][:2]:
         rows = data.doc_ids == doc_id if doc_id else np.ones(data.n_rows, dtype=np.bool_)
-        scores = totals[rows].mean(axis=0).tolist()
         with warnings.catch_warnings(action="ignore"):  # a feature that all documents lack
             means = np.nanmean(values[rows], axis=0).tolist()
-        document = ExplainedDocument(doc_id, before, after, *scores)
+        document = ExplainedDocument(doc_id, before, after, *totals[rows].mean(axis=0).tolist())
         sides.append((document, means, contributions[rows, :-1].mean(axis=0).tolist()))
     return sides
 
@@ -404,8 +403,7 @@ def feature_meanings(recipe: Recipe) -> dict[str, tuple[str, str, str]]:
     Field and normalisation are part of the meaning; the evidence is that of the family, with the field.
     """
     groups = column_groups(recipe)
-    names = [name for group in groups for name in group.names]
-    forms = normalisations(recipe.normalisation, names)
+    forms = normalisations(recipe.normalisation, [name for group in groups for name in group.names])
     meanings = {}
     for group in groups:
         for name, feature in zip(group.names, group.features, strict=True):

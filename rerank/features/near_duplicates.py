@@ -35,12 +35,11 @@ def query_groups(forward: ForwardIndex, tokens: Sequence[Sequence[str]]) -> Ints
     words = sorted(set().union(*tokens))
     word_ptr, query_words, freqs = counted_terms(tokens, {word: number for number, word in enumerate(words)})
     idf = word_idf(forward, words) if CONTENTS in forward.fields else np.ones(len(words))
-    weights = unit_weights(freqs, idf[query_words], word_ptr)
     first_of_terms: dict[object, int] = {}
     first = [
         first_of_terms.setdefault(frozenset(Counter(of_query).items()), query) for query, of_query in enumerate(tokens)
     ]
-    return near_groups(weights, query_words, word_ptr, first)
+    return near_groups(unit_weights(freqs, idf[query_words], word_ptr), query_words, word_ptr, first)
 
 
 def near_groups(weights: Floats, columns: NDArray[Any], ptr: Ints, same: Sequence[int] | Ints = ()) -> Ints:

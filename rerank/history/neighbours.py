@@ -53,27 +53,16 @@ def document_neighbours(forward: ForwardIndex, threads: int | None = None) -> Ne
     postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
     out = Neighbours(np.full((n_docs, NEAREST), -1, np.int32), np.zeros((n_docs, NEAREST), np.float32))
 
-    def fill_heaviest(docs: slice) -> None:
-        _fill_heaviest(postings, idf, ptr, docs.start, min(docs.stop, n_docs), terms, weights)
-
-    def fill_nearest(docs: slice) -> None:
-        _fill_nearest(
-            (ptr, terms, weights),
-            inverted,
-            MOST_WITH_TERM,
-            docs.start,
-            min(docs.stop, n_docs),
-            out.docs,
-            out.cosines,
-        )
-
     with kernel_threads(threads) as n_threads:
-        parts = row_parts(n_docs, n_threads)
+        parts = [(docs.start, min(docs.stop, n_docs)) for docs in row_parts(n_docs, n_threads)]
         with read_in_order(*postings):
-            in_threads(fill_heaviest, parts, n_threads)
+            in_threads(lambda docs: _fill_heaviest(postings, idf, ptr, *docs, terms, weights), parts, n_threads)
         term_ptr, order = by_number(terms, len(forward.term_ptr) - 1)
-        inverted = (term_ptr, query_rows(ptr)[order].astype(np.int32), weights[order])
-        in_threads(fill_nearest, parts, n_threads)
+        kept = ptr, terms, weights
+        inverted = term_ptr, query_rows(ptr)[order].astype(np.int32), weights[order]
+        in_threads(
+            lambda docs: _fill_nearest(kept, inverted, MOST_WITH_TERM, *docs, out.docs, out.cosines), parts, n_threads
+        )
     return out
 
 

@@ -41,11 +41,10 @@ class AP(BinaryMeasure):
         """Fill out with |ΔAP|."""
         from rerank.metrics.swaps import fill_ap
 
-        scales = inverse(n_relevant(lists, self.rel))
         fill_ap(
             self.relevant(lists.labels),
             lists.query_ptr,
-            scales,
+            inverse(n_relevant(lists, self.rel)),
             measure_depth(lists.query_ptr, self.cutoff),
             out,
             out_ptr,

@@ -505,10 +505,9 @@ class CustomMeasure(Measure):
     def scores(self, lists: RankedLists) -> Floats:
         """Return the value of the function for every query; refuse a value that is not a finite number."""
         ranked = pairwise(lists.query_ptr.tolist())
-        ideal = pairwise(lists.ideal_ptr.tolist())
         results = [
             self.function(lists.labels[first:last], lists.ideal_labels[best:worst])
-            for (first, last), (best, worst) in zip(ranked, ideal, strict=True)
+            for (first, last), (best, worst) in zip(ranked, pairwise(lists.ideal_ptr.tolist()), strict=True)
         ]
         try:
             values = np.array(results, dtype=np.float64).reshape(len(results))

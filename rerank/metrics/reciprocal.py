@@ -79,11 +79,10 @@ class ERR(Measure):
         """Fill out with |ΔERR|, all pairs of a list in quadratic time (Burges 2010, section 3)."""
         from rerank.metrics.swaps import fill_err
 
-        scales = self.scales(lists)
         fill_err(
             self.stopping(lists.labels),
             lists.query_ptr,
-            scales,
+            self.scales(lists),
             measure_depth(lists.query_ptr, self.cutoff),
             out,
             out_ptr,

@@ -142,8 +142,7 @@ class Logistic(LabelCost):
     def constant(self) -> float:
         """Return the score at which all rows together cost least: ln(w+ / w-) / (2 sigma), w the classes' weights."""
         weights = self.row_weights
-        positive = self._classes > 0.0
-        share = weights[positive].sum() / weights.sum() if weights.any() else 0.5
+        share = weights[self._classes > 0.0].sum() / weights.sum() if weights.any() else 0.5
         share = min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE)
         return float(array_log(share / (1.0 - share)) / (2.0 * self.sigma))
 

@@ -330,8 +330,7 @@ def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hes
     for k in range(n, size):  # padding ranks above all documents, so it is in no pair
         columns.score[k], columns.gain[k], columns.exponential[k] = 0.0, 0.0, 1.0
         columns.discount[k], columns.grad[k], columns.hess[k] = scale * ranking.discounts[0], 0.0, 0.0
-    by_distance = ranking.normalize and lowest < best
-    offset, slope = (0.01, sigma) if by_distance else (1.0, 0.0)
+    offset, slope = (0.01, sigma) if ranking.normalize and lowest < best else (1.0, 0.0)
     total = _add_pairs(columns, order[:top], by_gain.above[first:last], by_gain.below[first:last], offset, slope)
     factor = log2(1.0 + 2.0 * total) / (2.0 * total) if ranking.normalize and total > 0.0 else 1.0
     factor *= ranking.weights[query]

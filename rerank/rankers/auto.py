@@ -453,9 +453,8 @@ def _centred(train: TrainingSet) -> tuple[Floats, Floats]:
 
 def newton_step(objective: LambdaObjective, inputs: Floats, weights: Floats) -> Floats:
     """Return (H + ridge)^-1 g of a linear stage for inputs (n_rows, n_inputs) at weights (n_inputs,), both float64."""
-    scores = product(inputs, weights)
     grad, hess = np.empty((2, len(inputs)))
-    objective.gradients(scores, grad, hess)
+    objective.gradients(product(inputs, weights), grad, hess)
     curvature = gram(inputs, hess)
     sizes = np.sqrt(np.diag(curvature))
     sizes = np.where(sizes > 0.0, sizes, 1.0)  # a member that parts no pair has neither gradient nor curvature

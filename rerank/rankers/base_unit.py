@@ -68,8 +68,7 @@ def _spread(scores: Floats, train: TrainingSet, depth: int) -> float:
         best = np.sort(scores[first:last])[-depth:]
         if len(best):
             variances[query] = (best - best[-1]).var()
-    weights = train.weights if train.weights.any() else None
-    return float(np.sqrt(np.average(variances, weights=weights)))
+    return float(np.sqrt(np.average(variances, weights=train.weights if train.weights.any() else None)))
 
 
 def deviation_in_queries(scores: Floats, query_ptr: Ints) -> float:

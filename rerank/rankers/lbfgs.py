@@ -8,8 +8,6 @@ where the cost's own rounding hides its fall, the slope decides (Hager and Zhang
 that every step has a curvature above 0.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterator
 

@@ -37,12 +37,12 @@ def matching(model: Any, data: RankingData) -> RankingData:
     columns = [column_of.get(name, -1) for name in model.feature_names_]
     absent = np.nan if data.zeros is None else 0.0  # NaN for features of similar judged queries, without a history
     known = np.array(columns) >= 0
-
-    def chosen(block: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.ascontiguousarray(np.where(known, block[:, columns], np.float32(absent)))
-
     log.debug("data: %d features are ignored, as the model does not use them", data.n_features - len(columns))
-    X = changed_rows(data.X, chosen, "features of the model")
+    X = changed_rows(
+        data.X,
+        lambda block: np.ascontiguousarray(np.where(known, block[:, columns], np.float32(absent))),
+        "features of the model",
+    )
     return replace(data, X=X, feature_names=tuple(model.feature_names_))
 
 

@@ -142,10 +142,9 @@ def parameter(default: Any, field: Field, help: str, search: Sequence[Any] = ())
 
 def declared_parameters(ranker: type) -> dict[str, Parameter]:
     """Return the hyper-parameters that a ranker's class declares, by name."""
-    fields = dataclasses.fields(ranker)
     return {
         field.name: Parameter(field.name, field.metadata[_DECLARED][0], field.default, *field.metadata[_DECLARED][1:])
-        for field in fields
+        for field in dataclasses.fields(ranker)
         if _DECLARED in field.metadata
     }
 

@@ -697,9 +697,8 @@ class Ranker(Estimator):
             Sixteen hexadecimal digits.
 
         """
-        stored = self.to_dict()
         without_effect = ("parameters", "calibration", "last_stage", *OF_INDEX)  # on scores of given features
-        parts = {name: value for name, value in stored.items() if name not in without_effect}
+        parts = {name: value for name, value in self.to_dict().items() if name not in without_effect}
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def save(self, path: str | Path) -> None:

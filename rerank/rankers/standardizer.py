@@ -62,12 +62,9 @@ class Standardizer:
         """
         present, total, _ = _sums(X, rows, np.zeros(X.shape[1]))
         means = total / np.maximum(present, 1)
-        squares = _sums(X, rows, means)[2]
-        deviations = np.sqrt(squares / np.maximum(present, 1))
-        changing = deviations > ROUNDING * np.abs(means)
-        values = np.flatnonzero(changing)
-        missing = np.flatnonzero((present < len(rows)) & (present > 0))
-        features = np.concatenate([values, missing])
+        deviations = np.sqrt(_sums(X, rows, means)[2] / np.maximum(present, 1))
+        values = np.flatnonzero(deviations > ROUNDING * np.abs(means))
+        features = np.concatenate([values, np.flatnonzero((present < len(rows)) & (present > 0))])
         if not len(features):
             raise InvalidInputError(
                 "training data: expected a feature with different values, got only constant ones. Check X."
@@ -93,11 +90,10 @@ class Standardizer:
         rows = np.arange(len(X)) if rows is None else rows
         out = np.empty((len(rows), self.n_inputs), dtype=dtype)
         X = read_only_view(X)
-
-        def fill(part: slice) -> None:
-            _fill_inputs(X, rows[part], self.features, self.of_missing, self.means, self.scales, out[part])
-
-        in_threads(fill, _blocks(len(rows)), numba.get_num_threads())
+        of_inputs = self.features, self.of_missing, self.means, self.scales
+        in_threads(
+            lambda part: _fill_inputs(X, rows[part], *of_inputs, out[part]), _blocks(len(rows)), numba.get_num_threads()
+        )
         return out
 
     def check_sizes(self, n_features: int, n_weights: int) -> None:
@@ -125,11 +121,11 @@ def _sums(X: NDArray[np.float32], rows: Ints, means: Floats) -> Floats:
     blocks = _blocks(len(rows))
     X = read_only_view(X)
     parts = np.zeros((len(blocks), 3, X.shape[1]))  # added in one order, whichever thread is first
-
-    def add(number: int) -> None:
-        _add_values(X, rows[blocks[number]], means, parts[number])
-
-    in_threads(add, range(len(blocks)), numba.get_num_threads())
+    in_threads(
+        lambda number: _add_values(X, rows[blocks[number]], means, parts[number]),
+        range(len(blocks)),
+        numba.get_num_threads(),
+    )
     return parts.sum(axis=0)  # type: ignore[no-any-return]
 
 

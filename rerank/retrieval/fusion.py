@@ -244,8 +244,7 @@ def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
             "says nothing.",
             run.name,
         )
-    counts = Counter(query_id for run in records for query_id in run)
-    if max(counts.values()) == 1:
+    if max(Counter(query_id for run in records for query_id in run).values()) == 1:
         log.warning("runs: expected queries that two of them hold, got none; check that they are of the same topics.")
     return records
 

@@ -45,8 +45,7 @@ class _Announcer(event.Listener):
 
     def on_start(self, event: event.Event) -> None:
         """Log one line before the first kernel of this package compiles."""
-        module = event.data["dispatcher"].__module__
-        if module.startswith("rerank.") and not self.announced:
+        if event.data["dispatcher"].__module__.startswith("rerank.") and not self.announced:
             self.announced = True
             log.info("compiling kernels, once on this machine (up to a minute) ...")
 

@@ -395,11 +395,11 @@ def product(left: NDArray[Any], right: Floats) -> Floats:
 def cross_product(left: NDArray[Any], right: NDArray[Any]) -> Floats:
     """Return left' (p, n) times right (n, q), (p, q) float64; both are float32 or float64."""
     parts = np.empty((-(-len(left) // BLOCK), left.shape[1], right.shape[1]))
-
-    def fill(rows: slice) -> None:
-        _fill_cross_product(left[rows], right[rows], parts[rows.start // BLOCK])
-
-    _in_blocks(fill, len(left), left.shape[1] * right.shape[1])
+    _in_blocks(
+        lambda rows: _fill_cross_product(left[rows], right[rows], parts[rows.start // BLOCK]),
+        len(left),
+        left.shape[1] * right.shape[1],
+    )
     return parts.sum(axis=0)  # type: ignore[no-any-return]
 
 

@@ -128,9 +128,8 @@ class Kind:
 def write(path: str | Path, kind: Kind, values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any] | Blocks]) -> None:
     """Write a file, complete or not at all; the same content gives the same bytes."""
     text = json.dumps({"format": kind.name, "version": kind.version, **values})
-    about = np.frombuffer(text.encode(), dtype=np.uint8)
     with whole_file(path, binary=True) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in {"about": about, **arrays}.items():
+        for name, content in {"about": np.frombuffer(text.encode(), dtype=np.uint8), **arrays}.items():
             array = content if isinstance(content, Blocks) else Blocks(content.dtype, content.shape, [content])
             info = zipfile.ZipInfo(f"{name}.npy")  # without a time
             info.create_system = 3  # Unix, on Windows as well
@@ -247,8 +246,7 @@ def _read_form(member: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, 
 def are_characters(texts: NDArray[Any]) -> bool:
     """Return whether all of a text array is text: it may hold numbers that are no characters of Unicode."""
     for first in range(0, len(texts), _AT_ONCE >> 8):
-        some = np.ascontiguousarray(texts[first : first + (_AT_ONCE >> 8)])
-        characters = some.ravel().view(np.uint32)
+        characters = np.ascontiguousarray(texts[first : first + (_AT_ONCE >> 8)]).ravel().view(np.uint32)
         if ((characters > LAST_CHARACTER) | (characters >> 11 == SURROGATES)).any():
             return False
     return True

@@ -65,11 +65,11 @@ def list_exceptions(
     n_rows = blocks.shape[1]
     exceptions = np.empty((n_rows + 1, EXCEPTIONS), dtype=np.uint16)
     exceptions[-1] = 256 * np.arange(EXCEPTIONS) + most_freq_code[:EXCEPTIONS]
-
-    def fill(rows: slice) -> None:
-        _fill_exceptions(blocks[:, rows], first_sparse, most_freq_code, OVERFLOW, exceptions[:-1][rows])
-
-    in_threads(fill, row_parts(n_rows, n_threads), n_threads)
+    in_threads(
+        lambda rows: _fill_exceptions(blocks[:, rows], first_sparse, most_freq_code, OVERFLOW, exceptions[:-1][rows]),
+        row_parts(n_rows, n_threads),
+        n_threads,
+    )
     return exceptions
 
 
@@ -200,13 +200,12 @@ class Columns:
         Shapes: X float32 (n_rows, n_features); rows int64 (k,).
         """
         out = np.zeros((self.n_blocks, len(rows), WIDTH), dtype=np.uint8)
-        records = self.records()
-        bins = self.bins
-
-        def fill(part: slice) -> None:
-            _fill_blocks(X, rows[part], self.features, records, self.stride, bins.edges, out[:, part])
-
-        in_threads(fill, row_parts(len(rows), n_threads), n_threads)
+        of_columns = self.features, self.records(), self.stride, self.bins.edges
+        in_threads(
+            lambda part: _fill_blocks(X, rows[part], *of_columns, out[:, part]),
+            row_parts(len(rows), n_threads),
+            n_threads,
+        )
         return out
 
 

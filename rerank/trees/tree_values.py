@@ -24,10 +24,14 @@ def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floa
     Shapes: blocks uint8 (n_blocks, n_rows, 16).
     """
     out = np.empty(blocks.shape[1])
-    column = columns.column[tree.feature]
-    goes_left = _codes_to_the_left(tree, columns)
-    children = np.stack((tree.left, tree.right), axis=1)
-    _fill_values(blocks, column, goes_left, children, tree.leaf_value, out)
+    _fill_values(
+        blocks,
+        columns.column[tree.feature],
+        _codes_to_the_left(tree, columns),
+        np.stack((tree.left, tree.right), axis=1),
+        tree.leaf_value,
+        out,
+    )
     return out
 
 

@@ -123,9 +123,10 @@ class Topics(Shown, Mapping[str, str]):
             If a column is missing, an id is not text or a whole number or occurs twice, or a text is missing or blank.
 
         """
-        query_ids = id_column("topics", frame, QUERY_ID).tolist()
-        column = frame[column_name("topics", frame, TEXT)]
-        return cls._of_rows(query_ids, np.asarray(column).tolist())
+        return cls._of_rows(
+            id_column("topics", frame, QUERY_ID).tolist(),
+            np.asarray(frame[column_name("topics", frame, TEXT)]).tolist(),
+        )
 
     @classmethod
     def _of_rows(cls, query_ids: Iterable[str], rows: Iterable[Any]) -> Topics:
@@ -705,8 +706,7 @@ class Run(QueryValues[float]):
         rank_column = column_name("run", frame, RANK, required=False)
         if rank_column is None:
             return run.take(run.trec_order())
-        ranks = number_column("run", frame, rank_column)[order]
-        run = run.take(np.lexsort((ranks, query_rows(query_ptr))))
+        run = run.take(np.lexsort((number_column("run", frame, rank_column)[order], query_rows(query_ptr))))
         with np.errstate(over="ignore", invalid="ignore"):
             rises = np.diff(run.scores.astype(np.float32), prepend=np.float32(np.inf)) > 0  # as trec_eval compares them
         rises[query_ptr[:-1]] = False  # the first row of a query has no row before it

@@ -195,9 +195,8 @@ class QueryTable(Shown):
         def find(block: tuple[int, int]) -> tuple[Ints, Ints]:
             first, last = block
             start = int(query_ptr[first])
-            end = int(query_ptr[last])
             query = np.repeat(numbers[first:last], np.diff(query_ptr[first : last + 1]))
-            docs = doc_ids[start:end]
+            docs = doc_ids[start : int(query_ptr[last])]
             codes = row_codes(query, docs)
 
             def is_same(own_rows: Ints, rows: Ints) -> NDArray[np.bool_]:

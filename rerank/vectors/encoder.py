@@ -185,9 +185,8 @@ def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]
     left = stored[probes].astype(np.float64)
     if not again.any():
         return not left.any()
-    distance = np.linalg.norm(left - again, axis=1)
     norms = np.linalg.norm(again.astype(np.float64), axis=1)
-    return bool((distance <= _TOLERANCE * np.maximum(norms, 1e-30)).all())
+    return bool((np.linalg.norm(left - again, axis=1) <= _TOLERANCE * np.maximum(norms, 1e-30)).all())
 
 
 @dataclass(frozen=True, eq=False)
