@@ -107,7 +107,7 @@ def _of_learning_curve(index: rerank.Index, own: Judged, fresh: Judged) -> float
 
     study = Study(k=DEPTH, candidates="bm25", parameters=SMALL_TREES, random_state=1)
     curve = learning_curve(index, *own, study=study)
-    return curve.systems["lambdamart"][-1].mean - _measured(index, _small_trees(index, own), fresh)
+    return curve.systems["LambdaMART"][-1].mean - _measured(index, _small_trees(index, own), fresh)
 
 
 def _of_auto(index: rerank.Index, own: Judged, fresh: Judged) -> float:

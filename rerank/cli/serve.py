@@ -133,8 +133,8 @@ def command(
 
 def _models(index: Path | None, models: tuple[Path, ...], alone: Path | None) -> tuple[Path, ...]:
     """Return the files of the models; refuse a model in place of an index beside one."""
-    if (index is None) == (alone is None):
-        got = "neither" if index is None else f"{index} and {alone}"
+    if (index is None) == (alone is None) or (index is not None and index.is_file()):
+        got = "neither" if index is None else f"{index} and {alone}" if alone else f"the file {index}"
         raise InvalidInputError(f"serve: expected INDEX [MODEL ...] or --model MODEL, got {got}. Give one of them.")
     models = models if alone is None else (alone,)
     for model in models:

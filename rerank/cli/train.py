@@ -128,6 +128,7 @@ def command(
     `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last
     two also with .gz), or folders of them.
     """
+    from rerank.explanation.card import members_of
     from rerank.files.beir import removes_query
     from rerank.index.bound import is_index
     from rerank.metrics.registry import named
@@ -181,7 +182,7 @@ def command(
     figure = f", {named(metric)} {max(history):.4f} on {options['validate']}" if history else ""
     forest = getattr(model, "forest_", None)
     size = counted(model.best_iteration_, "iteration") if forest is None else counted(forest.n_trees, "tree")
-    log.info("%s: %s%s", output, size, figure)
+    log.info("%s: %s%s", output, members_of(model) or size, figure)
     for part in (estimate, model.calibration_ if from_index else None):
         if part is not None:
             click.echo(part)

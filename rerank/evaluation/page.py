@@ -319,10 +319,10 @@ class Curve(Account):
         """System, number, value, and more values of each point."""
         raise NotImplementedError
 
-    def chart(self, x: Axis) -> Element:
-        """Return a line for each system; that of one point is level, from the first tick of the axis to the last."""
+    def chart(self, x: Axis, n_rows: int | None = None) -> Element:
+        """Return a line for each system of the first rows; that of one point is level, over all of the axis."""
         lines: dict[str, list[tuple[float, float]]] = {}
-        for system, number, value, *_ in self.rows:
+        for system, number, value, *_ in self.rows[:n_rows]:
             lines.setdefault(system, []).append((float(number), value))
         ends = x.ticks[0], x.ticks[-1]
         series = [

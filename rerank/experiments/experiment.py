@@ -185,8 +185,7 @@ class StudyResult:
     @cached_property
     def comparison(self) -> Comparison:
         """The results, compared with those of the baseline."""
-        names = [f"{name} ({value})" for name, value in self.resources.items()]
-        remarks = [f"features use {', '.join(names)}"] if names else []
+        remarks = resource_notes(self.resources)
         if noise := self.trials[0].noise:
             figures = ", ".join(f"{system} {value:.4f}" for system, value in noise.items())
             remarks.append(f"standard deviation of {self.measure} over random states: {figures}")
@@ -218,6 +217,12 @@ class StudyResult:
     def models(self) -> Mapping[str, Sequence[Ranker]]:
         """Models of each trained system in the first trial, by held-out fold."""
         return self.trials[0].models
+
+
+def resource_notes(resources: Mapping[str, str]) -> list[str]:
+    """Return the line that names what features were computed from, none where that is the documents alone."""
+    names = [f"{name} ({value})" for name, value in resources.items()]
+    return [f"features use {', '.join(names)}"] if names else []
 
 
 def run_experiment(
@@ -406,13 +411,13 @@ class Prepared:
         )
 
     def training(
-        self, data_of: Callable[[int], FoldData], folds: Mapping[str, int], ranker: str, base: str | Ranker | None
+        self, data_of: Callable[[int], FoldData], folds: Mapping[str, int], base: str | Ranker | None
     ) -> FoldTraining:
-        """Return the training of a ranker in each fold."""
+        """Return the training of the ranker in each fold."""
         study = self.study
         tuning = Tuning(study.tune, random_state=study.random_state) if study.tune else None
-        search = partial(fit_best, new_model(study, ranker, base), tuning)
-        return FoldTraining(data_of, folds, search, learns_from_all(study, ranker, training_size(folds)))
+        search = partial(fit_best, new_model(study, base), tuning)
+        return FoldTraining(data_of, folds, search, learns_from_all(study, training_size(folds)))
 
     def values(self, run: Run) -> Floats:
         """Return the measure of the training of each query, 0 for those that the run does not have, (n_queries,)."""
@@ -525,7 +530,7 @@ def _checked(study: Study, runs: Mapping[str, Run]) -> Study:
     if study.baseline not in (None, *systems):
         raise unknown_name("baseline", str(study.baseline), systems)
     if study.tune:
-        search_space(new_model(study, study.ranker, None))
+        search_space(new_model(study, None))
     return study
 
 
@@ -549,19 +554,19 @@ def trial_folds(qrels: Qrels, study: Study, groups: Mapping[str, int] | None) ->
     return [assign_folds(qrels, study.folds, seed, relevant, groups) for seed in seeds]
 
 
-def new_model(study: Study, ranker: str, base: str | Ranker | None) -> Ranker:
-    """Return a ranker that is not fitted; the study's parameters are those of the study's ranker."""
-    kind: type[Ranker] = ranker_class(ranker)
+def new_model(study: Study, base: str | Ranker | None) -> Ranker:
+    """Return the study's ranker, which is not fitted."""
+    kind: type[Ranker] = ranker_class(study.ranker)
     shared = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}
     accepted = {name: value for name, value in shared.items() if name in kind().get_params(deep=False)}
-    return kind(base=base, **{**accepted, **(study.parameters if ranker == study.ranker else {})})
+    return kind(base=base, **{**accepted, **study.parameters})
 
 
-def learns_from_all(study: Study, ranker: str, n_queries: int) -> bool:
+def learns_from_all(study: Study, n_queries: int) -> bool:
     """Return whether no training query is left to stop on; settings are compared on such queries."""
     if study.base == RUN or study.tune:
-        return bool(ranker_class(ranker).cross_validates)
-    return new_model(study, ranker, None).learns_from_all(n_queries)
+        return bool(ranker_class(study.ranker).cross_validates)
+    return new_model(study, None).learns_from_all(n_queries)
 
 
 def _with_others(own: Mapping[str, Run], others: Mapping[str, Run]) -> dict[str, Run]:
@@ -648,11 +653,10 @@ def _trial(prepared: Prepared, folds: Mapping[str, int], is_first: bool) -> Tria
     models = {}
     tries = {}
     if isinstance(study.base, Ranker):
-        fixed = FoldTraining(data_of, folds, partial(_not_trained, study.base), learns_from_all=True)
-        runs[BASE] = cross_validated(prepared.workers, fixed, BASE)[2]
+        runs[BASE] = run_of_base(prepared, data_of, folds, study.base)
     noise = {}
     for system, base in study.trained.items():
-        training = prepared.training(data_of, folds, study.ranker, base)
+        training = prepared.training(data_of, folds, base)
         models[system], tries[system], runs[system] = cross_validated(prepared.workers, training, system)
         if is_first and (value := noise_of(training, models[system][0], prepared.values)) is not None:
             noise[system] = value
@@ -661,12 +665,18 @@ def _trial(prepared: Prepared, folds: Mapping[str, int], is_first: bool) -> Tria
                 model.history_ = history
     if prepared.learns_history and prepared.data is not None:
         system, base = next(iter(study.trained.items()))
-        training = prepared.training(WithoutHistory(data_of), folds, study.ranker, base)
+        training = prepared.training(WithoutHistory(data_of), folds, base)
         system = f"{system} {WITHOUT_HISTORY}"
         runs[system] = cross_validated(prepared.workers, training, system)[2]
     gains = {system: gain for system in models if (gain := prepared.scorer_gain(runs[system], folds)) is not None}
     runs |= {f"{system} {WITH_SCORER}": gain.run for system, gain in gains.items()}
     return Trial(folds, runs, models, tries, gains, noise)
+
+
+def run_of_base(prepared: Prepared, data_of: Callable[[int], FoldData], folds: Mapping[str, int], base: Ranker) -> Run:
+    """Return the run of all held-out queries by a base that is a model."""
+    fixed = FoldTraining(data_of, folds, partial(_not_trained, base), learns_from_all=True)
+    return cross_validated(prepared.workers, fixed, BASE)[2]
 
 
 def _not_trained(model: Ranker, train: RankingData, stop: RankingData | None) -> tuple[Ranker, list[Try]]:

@@ -1,12 +1,13 @@
 """Learning curves: a measure on held-out queries by the number of judged queries that a ranker learned from.
 
-Folds, candidates, features and training are those of a study (experiment.py), and the last point, of all training
-queries, is its figure. Where a fold is held out, a smaller number of queries is part of a greater one, and is spread
-evenly over the other folds.
+Folds, candidates, features, systems and training are those of a study (experiment.py), and the last point, of all
+training queries, is its figure. Where a fold is held out, a smaller number of queries is part of a greater one, and is
+spread evenly over the other folds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from math import log10
 from pathlib import Path
@@ -17,16 +18,18 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.comparison import figure
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.page import Axis, Curve, Section
-from rerank.experiments.experiment import Prepared, SourceLike, learns_from_all, prepare
-from rerank.experiments.study import NO_BASE, Study, output_folder, staged_output
+from rerank.evaluation.significance import bootstrap_intervals
+from rerank.experiments.experiment import Prepared, SourceLike, learns_from_all, prepare, resource_notes, run_of_base
+from rerank.experiments.study import BASE, Study, output_folder, staged_output
 from rerank.files.inputs import QrelsLike, TopicsLike
+from rerank.rankers.ranker import Ranker
 from rerank.training.cross_validation import cross_validated
 from rerank.training.folds import LEAST_QUERIES, training_size
 from rerank.types import Run
 
-RANKERS = ("plackettluce", "lambdamart")
 FILES = "curve"  # their name without its ending
 STEPS = (1, 2, 5)  # of the numbers of queries, times a power of ten
+INTERVAL = "95 % bootstrap interval over the held-out queries (percentiles, 10,000 samples, seed 0)"
 NEAREST_MARKS = 1.3  # quotient of numbers of queries on an axis
 
 
@@ -37,20 +40,22 @@ class CurvePoint:
     Parameters
     ----------
     system : str
-        "BM25", "unsupervised", or the name of a ranker.
+        Name in the table of a study: "BM25", "unsupervised", "base", or a ranker without and with its base.
     queries : int
         Number of judged queries that each model learned from; 0 for a system that learns nothing.
-    mean : float
-        Mean over all held-out queries.
-    folds : tuple of float
-        Mean over the held-out queries of each fold.
+    values : mapping of str to float
+        The measure of each held-out query.
 
     """
 
     system: str
     queries: int
-    mean: float
-    folds: tuple[float, ...]
+    values: Mapping[str, float]
+
+    @property
+    def mean(self) -> float:
+        """Mean over all held-out queries."""
+        return float(np.mean(list(self.values.values())))
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,12 +68,15 @@ class LearningCurve(Curve):
         Name of the measure.
     points : sequence of CurvePoint
         The points of one system after the other, by ascending number of queries.
+    resources : mapping of str to str
+        What features were computed from, as in `StudyResult`.
 
     """
 
     measure: str
     points: Sequence[CurvePoint]
-    header = ("system", "queries", "mean", "lowest", "highest")
+    resources: Mapping[str, str]
+    header = ("system", "queries", "mean", "low", "high")
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -81,18 +89,31 @@ class LearningCurve(Curve):
         names = dict.fromkeys(point.system for point in self.points)
         return {name: [point for point in self.points if point.system == name] for name in names}
 
-    @property
+    @cached_property
     def rows(self) -> list[tuple[str, int, float, float, float]]:
-        """System, number of queries, mean, lowest and highest fold of each point, as in `curve.tsv`."""
-        return [(one.system, one.queries, one.mean, min(one.folds), max(one.folds)) for one in self.points]
+        """System, number of queries, mean and its 95 % bootstrap interval of each point, as in `curve.tsv`.
+
+        The differences of the ranker with a base to the one without come last.
+        """
+        points = [(point.system, point.queries, point.values) for point in self.points]
+        learned = [own for own in self.systems.values() if own[0].queries]
+        for cold, warm in zip(*learned, strict=True) if len(learned) > 1 else ():
+            change = {query_id: value - cold.values[query_id] for query_id, value in warm.values.items()}
+            points.append((f"{warm.system} - {cold.system}", cold.queries, change))
+        values = np.array([[own[query_id] for query_id in self.points[0].values] for _, _, own in points]).T
+        figures = zip(values.mean(axis=0).tolist(), *map(np.ndarray.tolist, bootstrap_intervals(values)), strict=True)
+        return [(system, queries, *row) for (system, queries, _), row in zip(points, figures, strict=True)]
 
     def parts(self, page: bool = False) -> Sequence[Section]:
         """Return the points, with their chart."""
         few = f"not enough judged queries: a fold leaves fewer than {LEAST_QUERIES} to learn from"
-        text = [] if any(point.queries for point in self.points) else [few]
-        rows = [[system, f"{queries}", *map(figure, values)] for system, queries, *values in self.rows]
-        header = ["system", "training queries", self.measure, "lowest fold", "highest fold"]
-        return [Section("Points", text, rows, header, 1, [self.chart(self._axis())])]
+        text = [INTERVAL if any(point.queries for point in self.points) else few, *resource_notes(self.resources)]
+        rows = [
+            [name, f"{queries}", figure(mean), f"{low:.4f} to {high:.4f}"]
+            for name, queries, mean, low, high in self.rows
+        ]
+        header = ["system", "training queries", self.measure, "95 % interval"]
+        return [Section("Points", text, rows, header, 1, [self.chart(self._axis(), len(self.points))])]
 
     def _axis(self) -> Axis:
         """Return the axis of the numbers of queries, without marks that are too near to the next."""
@@ -121,8 +142,8 @@ def learning_curve(
     output : path or None
         Folder for `curve.tsv` and `curve.html`; None writes nothing.
     study : Study or None
-        Settings; None is the defaults. The measure is that of the training. Systems are BM25, the unsupervised
-        ranking, and the rankers plackettluce, lambdamart and that of the study, started from the study's base.
+        Settings; None is the defaults. The measure is that of the training. Systems are those of the study: BM25,
+        the unsupervised ranking, the base, and the study's ranker without and with its base.
 
     Returns
     -------
@@ -141,10 +162,11 @@ def learning_curve(
             raise InvalidInputError(f"{name}: expected none in a learning curve, got some. Leave it out.")
     with output_folder(output) as folder:
         with prepare(source, topics, qrels, study) as prepared:
+            (folds,) = prepared.folds
             points = [_point(prepared, system, 0, run) for system, run in prepared.runs.items()]
-            rankers = list(dict.fromkeys((*RANKERS, study.ranker)))
-            points += sorted(_points(prepared, rankers), key=lambda point: rankers.index(point.system))
-        curve = LearningCurve(study.metric, points)
+            systems = [BASE, *prepared.study.trained]
+            points += sorted(_points(prepared, folds), key=lambda point: systems.index(point.system))
+        curve = LearningCurve(study.metric, points, prepared.resources)
         if folder is not None:
             with staged_output(folder, last=f"{FILES}.tsv") as staging:
                 curve.write(staging, FILES)
@@ -170,30 +192,24 @@ def training_sizes(folds: Mapping[str, int]) -> list[int]:
     return [*sizes, training_size(folds)] if fewest >= LEAST_QUERIES else []
 
 
-def _points(prepared: Prepared, rankers: Sequence[str]) -> Iterator[CurvePoint]:
-    """Yield the points of rankers, which start from the study's base, by number of queries."""
+def _points(prepared: Prepared, folds: Mapping[str, int]) -> Iterator[CurvePoint]:
+    """Yield the points of a base that is a model, and of the study's ranker without and with its base, by queries."""
     study = prepared.study
-    (folds,) = prepared.folds
     sizes = training_sizes(folds)
-    base = None if study.base == NO_BASE else study.base
     orders = [nested_order(folds, fold, study.random_state) for fold in range(max(folds.values()) + 1)]
     for size in sizes:
         subsets = [order if size == sizes[-1] else order[:size] for order in orders]
         data_of = prepared.of_folds(subsets)
-        for ranker in rankers:
-            training = replace(
-                prepared.training(data_of, folds, ranker, base),
-                subsets=subsets,
-                learns_from_all=learns_from_all(study, ranker, size),
-            )
-            yield _point(prepared, ranker, size, cross_validated(prepared.workers, training, f"{ranker} of {size}")[2])
+        if size == sizes[-1] and isinstance(study.base, Ranker):
+            yield _point(prepared, BASE, 0, run_of_base(prepared, data_of, folds, study.base))
+        for system, base in study.trained.items():
+            training = prepared.training(data_of, folds, base)
+            training = replace(training, subsets=subsets, learns_from_all=learns_from_all(study, size))
+            yield _point(prepared, system, size, cross_validated(prepared.workers, training, f"{system} of {size}")[2])
 
 
 def _point(prepared: Prepared, system: str, queries: int, run: Run) -> CurvePoint:
     """Return the measure of a run of all held-out queries."""
     measure = prepared.study.metric
     result = evaluate(prepared.qrels, run, [measure], complete=True)
-    values: dict[int, list[float]] = {}
-    for query_id, value in result.per_query[measure].items():
-        values.setdefault(prepared.folds[0][query_id], []).append(value)
-    return CurvePoint(system, queries, result[measure], tuple(float(np.mean(values[fold])) for fold in sorted(values)))
+    return CurvePoint(system, queries, result.per_query[measure])

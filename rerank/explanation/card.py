@@ -130,8 +130,15 @@ def model_card(
     return ModelCard(f"Model card: {name}", sections)
 
 
+def members_of(model: Ranker) -> str:
+    """Return the rankers that a combination consists of; empty for another ranker."""
+    return " + ".join(type(member).__name__ for member in getattr(model, "members_", ()))
+
+
 def _about(model: Ranker) -> list[Row]:
-    rows = [("ranker", f"{type(model).__name__} ({model.kind})"), ("iterations", f"{model.best_iteration_:,}")]
+    members = members_of(model)
+    size = ("members", members) if members else ("iterations", f"{model.best_iteration_:,}")
+    rows = [("ranker", f"{type(model).__name__} ({model.kind})"), size]
     forest = getattr(model, "forest_", None)
     if forest is not None:
         leaves = counted(len(forest.leaf_value), "leaf", "leaves")

@@ -15,6 +15,7 @@ from rerank.features.recipe import (
     known_families,
 )
 from rerank.types.retriever import Passages
+from rerank.types.tables import counted
 
 
 def template() -> str:
@@ -63,11 +64,12 @@ def catalogue() -> str:
 
 def _family(name: str, member: Family) -> str:
     features = default_features(name)
-    about = [f"{len(features)} features of {'every field' if isinstance(member, FieldFamily) else 'no field'}"]
+    about = [f"{counted(len(features), 'feature')} of {'every' if isinstance(member, FieldFamily) else 'no'} field"]
     if not features:
         about = [str(member.__doc__).rstrip(".")]
     when = "with a history, which is learned from judgements" if member.needs_history else "by default"
-    about.append("where a recipe names it" if member.on_request else when)
+    is_default = member.needs_space or member.needs_history or name in default_family_names()
+    about.append(when if is_default else "where a recipe names it")
     if member.needs_positions:
         about.append("needs positions")
     return "\n".join([f"{name} ({', '.join(about)})", *(_feature(feature) for feature in features)])

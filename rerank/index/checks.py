@@ -77,7 +77,8 @@ def model_recipe(model: Ranker) -> Recipe:
     """
     if model.recipe_ is None:
         raise ModelMismatchError(
-            "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
+            "model: expected the recipe of its features, got none. Train it on data of `rerank features`, or import "
+            "it with `rerank import --recipe FILE`."
         )
     known = _RECIPES.get(model)
     if known is None or known[0] is not model.recipe_:  # `fit` replaces the recipe

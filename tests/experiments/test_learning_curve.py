@@ -36,15 +36,26 @@ def curve(index: rerank.Index, collection: Tiny, folder: Path) -> LearningCurve:
 
 
 def test_curve_has_the_systems_and_numbers_of_queries(curve: LearningCurve, collection: Tiny) -> None:
-    sizes = np.bincount(list(_folds(more_queries(collection)[1]).values()))
     assert [(point.system, point.queries) for point in curve.points] == [
         ("BM25", 0),
         ("unsupervised", 0),
-        *((ranker, size) for ranker in ("plackettluce", "lambdamart") for size in (10, 14)),
+        *((ranker, size) for ranker in ("LambdaMART", "LambdaSMART") for size in (10, 14)),
     ]
     for point in curve.points:
-        assert len(point.folds) == 3
-        assert np.average(point.folds, weights=sizes) == pytest.approx(point.mean)
+        assert point.values.keys() == more_queries(collection)[1].keys()
+
+
+def test_rows_have_intervals_and_the_differences_of_warm_and_cold(curve: LearningCurve) -> None:
+    rows = {(system, queries): values for system, queries, *values in curve.rows}
+    for (system, queries), (mean, low, high) in rows.items():
+        warm, _, cold = system.partition(" - ")
+        values = _values(curve, warm, queries)
+        if cold:
+            values = values - _values(curve, cold, queries)
+        drawn = np.random.default_rng(1).choice(values, (20_000, len(values))).mean(axis=1)
+        assert mean == pytest.approx(values.mean())
+        assert (low, high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.02)
+    assert [name for name in rows if " - " in name[0]] == [("LambdaSMART - LambdaMART", size) for size in (10, 14)]
 
 
 def test_points_are_those_of_train_on_the_drawn_queries(
@@ -55,7 +66,7 @@ def test_points_are_those_of_train_on_the_drawn_queries(
     judgements = rerank.Qrels.of(qrels)
     groups = logged_groups(judgements, groups_of_topics(index, rerank.Topics(topics)))
     (folds,) = trial_folds(judgements, STUDY, groups)
-    for point in curve.systems["lambdamart"]:
+    for point in curve.systems["LambdaSMART"]:
         for fold in (0, 2):
             drawn = nested_order(folds, fold, 0)[: point.queries]
             held_out = [query_id for query_id in topics if folds[query_id] == fold]
@@ -67,18 +78,24 @@ def test_points_are_those_of_train_on_the_drawn_queries(
             ).model
             run = rerank.rerank(index, model, {query_id: topics[query_id] for query_id in held_out})
             judged = {query_id: qrels[query_id] for query_id in held_out}
-            assert point.folds[fold] == rerank.evaluate(judged, run, ["nDCG@10"], complete=True)["nDCG@10"]
+            own = rerank.evaluate(judged, run, ["nDCG@10"], complete=True).per_query["nDCG@10"]
+            assert own == {query_id: point.values[query_id] for query_id in judged}
 
 
-@pytest.mark.parametrize(("ranker", "system"), [("lambdamart", "LambdaSMART"), ("plackettluce", None)])
-def test_last_point_is_the_figure_of_the_study(
-    index: rerank.Index, collection: Tiny, curve: LearningCurve, ranker: str, system: str | None
-) -> None:
-    result = run_experiment(index, *more_queries(collection), study=replace(STUDY, ranker=ranker))
-    figures = {name: each["nDCG@10"] for name, each in result.results.items()}
-    assert curve.systems[ranker][-1].mean == figures[system or "PlackettLuce from unsupervised"]
-    for name in ("BM25", "unsupervised"):
-        assert curve.systems[name][0].mean == figures[name]
+def test_last_point_is_the_figure_of_the_study(index: rerank.Index, collection: Tiny, curve: LearningCurve) -> None:
+    result = run_experiment(index, *more_queries(collection), study=STUDY)
+    for name, points in curve.systems.items():
+        assert points[-1].mean == pytest.approx(result.results[name]["nDCG@10"])
+
+
+def test_base_that_is_a_model_is_a_system(index: rerank.Index, collection: Tiny) -> None:
+    topics, qrels = more_queries(collection)
+    data = index.features(index.search(topics, k=50), topics, qrels)
+    study = replace(STUDY, base=rerank.PlackettLuce(max_iter=3).fit(data), candidates="bm25", history=False)
+    curve = learning_curve(index, topics, qrels, study=study)
+    assert list(curve.systems) == ["BM25", "unsupervised", "base", "LambdaMART", "LambdaSMART"]
+    result = run_experiment(index, topics, qrels, study=study)
+    assert curve.systems["base"][0].mean == pytest.approx(result.results["base"]["nDCG@10"])
 
 
 def test_curve_has_the_same_bytes_for_any_number_of_threads(
@@ -93,10 +110,9 @@ def test_curve_has_the_same_bytes_for_any_number_of_threads(
 def test_curve_is_written_as_a_table_and_a_picture(curve: LearningCurve, folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} == {"curve.tsv", "curve.html"}
     header, *rows = [line.split("\t") for line in (folder / "curve.tsv").read_text().splitlines()]
-    assert header == ["system", "queries", "mean", "lowest", "highest"]
-    for row, point in zip(rows, curve.points, strict=True):
-        assert row == [point.system, *map(str, (point.queries, point.mean, min(point.folds), max(point.folds)))]
-        assert f"{point.mean:.4f}" in str(curve)
+    assert header == ["system", "queries", "mean", "low", "high"]
+    assert rows == [[str(cell) for cell in row] for row in curve.rows]
+    assert all(f"{mean:.4f}" in str(curve) for _, _, mean, _, _ in curve.rows)
     text = read((folder / "curve.html").read_text("utf8")).text
     assert all(name in text for name in (*curve.systems, "10", "14", "nDCG@10", "judged training queries"))
 
@@ -143,5 +159,6 @@ def test_training_sizes_go_up_to_all_queries_that_are_not_held_out(n_queries: in
     assert training_sizes({f"q{number}": number % 5 for number in range(n_queries)}) == expected
 
 
-def _folds(qrels: dict[str, dict[str, int]]) -> dict[str, int]:
-    return assign_folds(qrels, 3, 0, {query_id: len(docs) for query_id, docs in qrels.items()})
+def _values(curve: LearningCurve, system: str, queries: int) -> np.ndarray:
+    (point,) = [point for point in curve.systems[system] if point.queries == queries]
+    return np.array(list(point.values.values()))
