@@ -437,7 +437,7 @@ def test_bad_input_is_one_line_and_leaves_nothing(case: str, bad: Path, command:
     assert tree(bad.parent) == before
 
 
-@pytest.mark.parametrize("arguments", ["serve", "serve index --model model.json"])
+@pytest.mark.parametrize("arguments", ["serve", "serve index --model model.json", "serve model.json"])
 def test_serve_takes_an_index_or_a_model_alone(command: Command, arguments: str) -> None:
     done = command(arguments)
     assert done.code == 2

@@ -31,12 +31,14 @@ known_families()  # while it is imported itself
 """
 PROGRAM = """
 import rerank
+from rerank.features.catalogue import catalogue
 from rerank.features.recipe import default_family_names, index_family_names, known_families
 from rerank.rankers.registry import known_rankers
 
 print(rerank.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["NoGain@5"])["NoGain@5"])
 print("brief" in known_families(), "brief" in {*default_family_names(), *index_family_names()})
 print("lambdamart" in known_rankers())
+print(next(line for line in catalogue().splitlines() if line.startswith("brief ")))
 """
 
 
@@ -55,7 +57,12 @@ def test_entry_points_add_what_they_register_and_a_broken_one_is_logged(tmp_path
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: others\nVersion: 1.0\n")
     (folder / "entry_points.txt").write_text("[rerank]\na = broken_parts\nb = parts_of_others\nc = not.there\n")
     done = run(PROGRAM, tmp_path)
-    assert done.stdout.splitlines() == ["0.0", "True False", "True"], done.stderr
+    assert done.stdout.splitlines() == [
+        "0.0",
+        "True False",
+        "True",
+        "brief (1 feature of every field, where a recipe names it)",
+    ], done.stderr
     for text in (
         "broken_parts: expected an entry point of the group rerank that can be imported, got OSError",
         "not.there",
