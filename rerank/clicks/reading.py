@@ -1,4 +1,5 @@
-"""Click logs: reading JSONL, CSV, TSV (plain or gzip), Parquet and UBI, and writing JSONL, CSV and TSV.
+"""Click logs: reading JSONL, columns between commas, tabs or semicolons (plain or gzip), Parquet and UBI, and writing
+JSONL, CSV and TSV.
 
 Every format yields columns of values; each distinct value is read once, by the function of its column, and texts
 become numbers by first appearance. A row with a value that cannot be read, and an impression that cannot be used, is
@@ -21,6 +22,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -42,6 +44,7 @@ from rerank.files.source import (
     check_file,
     checked_path,
     chunks,
+    filled_lines,
     json_object,
     text,
     text_lines,
@@ -106,10 +109,10 @@ def read_clicks(
 ) -> Clicks:
     """Read a log of impressions and clicks.
 
-    A log is JSONL, CSV or TSV (plain or gzip), or Parquet, by the ending of its name, with the columns query, document,
-    position, clicked and optionally session, time, ranker, credit; JSONL of OpenSearch's User Behavior Insights (events
-    and queries); or the folder of `rerank serve --log`. Rows that cannot be read, and impressions that cannot be used,
-    are dropped, and a warning counts each kind of them.
+    A log is JSONL or CSV, also with tabs or semicolons (plain or gzip), or a file that ends in .parquet, with the
+    columns query, document, position, clicked and optionally session, time, ranker, credit; JSONL of OpenSearch's User
+    Behavior Insights (events and queries); or the folder of `rerank serve --log`. Rows that cannot be read, and
+    impressions that cannot be used, are dropped, and a warning counts each kind of them.
 
     Parameters
     ----------
@@ -233,11 +236,10 @@ class _OddRows:
 
 
 def _blocks(path: Path, odd: _OddRows) -> Blocks:
-    """Yield the blocks of a log, whose format is that of the ending of its name; other endings are JSONL."""
-    ending = _ending(path)
-    if ending == PARQUET:
+    """Yield the blocks of a log, whose format is that of its first line; Parquet is known by its ending."""
+    if _ending(path) == PARQUET:
         return _parquet_blocks(path)
-    return _csv_blocks(path, SEPARATORS[ending], odd) if ending in SEPARATORS else _json_blocks(path, odd)
+    return _json_blocks(path, odd) if _is_json(path) else _csv_blocks(path, odd)
 
 
 def _names_of_columns(path: Path, line: int | None, names: list[str]) -> dict[str, str]:
@@ -295,8 +297,16 @@ def _whole_objects(path: Path, lines: list[tuple[int, bytes]], odd: _OddRows) ->
             odd.add(FileFormatError(path, line, str(fault)))
 
 
-def _csv_blocks(path: Path, delimiter: str, odd: _OddRows) -> Blocks:
-    filled = _csv_rows(path, delimiter)
+def _is_json(path: Path) -> bool:
+    """Return whether a log is no CSV, by its ending or by its first line: names have commas or the like, no braces."""
+    if _ending(path) in SEPARATORS:
+        return False
+    first = next((chunk.lstrip().partition(b"\n")[0] for _, chunk in chunks(path)), b"")
+    return bool(re.search(rb"[{}]|^\[", first)) or not re.search(rb"[,;\t|]", first)
+
+
+def _csv_blocks(path: Path, odd: _OddRows) -> Blocks:
+    filled = _csv_rows(path)
     first_line, _, names = next(filled, (1, 1, []))
     columns = _names_of_columns(path, first_line, names)
     numbers = {column: names.index(name) for column, name in columns.items()}
@@ -315,9 +325,14 @@ def _csv_blocks(path: Path, delimiter: str, odd: _OddRows) -> Blocks:
         yield [line for line, _ in rows], values
 
 
-def _csv_rows(path: Path, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the last line, the number of lines and the fields of each row that is not blank."""
-    reader = csv.reader((line for _, line in text_lines(path)), delimiter=delimiter)
+def _csv_rows(path: Path) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the last line, the number of lines and the fields of each row that is not blank.
+
+    What separates the fields is the sign that the first line, of the names, has most of.
+    """
+    _, names = next(filled_lines(path))
+    delimiter = max(",;\t|", key=names.count)
+    reader = csv.reader((line for _, line in text_lines(path)), delimiter=delimiter, skipinitialspace=True)
     last = 0
     try:
         for row in reader:
@@ -587,7 +602,7 @@ def _merged(columns: Columns, notes: list[str]) -> Columns:
 
 def _is_ubi_file(path: Path) -> bool:
     """Return whether the first object of a file is an event, a query, a hit or the head of a bulk request."""
-    if _ending(path) in (*SEPARATORS, PARQUET):
+    if _ending(path) == PARQUET or not _is_json(path):
         return False
     first = next((rows[0][1] for rows in _json_rows(path, _OddRows())), {})
     named = ("action_name", "query_response_hit_ids", "query_attributes")

@@ -50,6 +50,10 @@ _OTHERS = {  # beginning of a file, without white space: what it is, and what to
     **dict.fromkeys(
         (b"booster[0]:", b"0:["), "the text dump of XGBoost. Save the model as JSON with save_model('model.json')"
     ),
+    b'{"format":"rerank-model"': "a model of rerank. Read it with rerank.read_model",
+    b'[{"bias":': "the dump of a linear model of XGBoost. Train it again with booster=gbtree",
+    b'["{': "a list of texts. Join them: '[' + ', '.join(booster.get_dump(dump_format='json')) + ']'",
+    b"\x08": "ONNX, which is only written. Import the model that it was made of",
     b"binf": "the old binary form of XGBoost. Save the model with save_model('model.json')",
 }
 

@@ -337,8 +337,11 @@ class CatBoost(Format):
             for feature in floats + categorical
         }
         n_features = feature_count(max(names_of, default=0) + 1)
-        trees = each_tree(stored["oblivious_trees"], lambda raw: _catboost_tree(raw, floats, categorical))
         scale, bias = stored.get("scale_and_bias") or (1.0, 0.0)
+        biases = np.ravel(bias or 0.0)  # one of each score
+        if len(biases) > 1:
+            raise FormatFault("one score", str(len(biases)), remedy="Only models of one score can rank.")
+        trees = each_tree(stored["oblivious_trees"], lambda raw: _catboost_tree(raw, floats, categorical))
         with np.errstate(over="ignore", invalid="ignore"):  # refused as scores beyond float32
             forest = joined_trees(trees, n_features).scaled(float(numbers([scale], 1)[0]))
         column_names = tuple(names_of.get(column, "") for column in range(n_features))
@@ -346,7 +349,7 @@ class CatBoost(Format):
             forest,
             n_features,
             column_names if all(column_names) else None,
-            float(numbers(np.ravel(bias or 0.0), 1)[0]),
+            float(numbers(biases, 1)[0]),
         )
 
 

@@ -83,7 +83,10 @@ def write_parquet(data: RankingData, path: str | Path, blocks: Iterable[NDArray[
         about["features"] = list(data.feature_names)
     metadata = {METADATA: json.dumps(about, ensure_ascii=False, allow_nan=False).encode()}
     schema = arrow.schema([(name, kinds.get(name, arrow.float32())) for name in columns], metadata=metadata)
-    with whole_file(path, binary=True) as handle, parquet.ParquetWriter(handle, schema) as writer:
+    with (
+        whole_file(path, binary=True) as handle,
+        parquet.ParquetWriter(handle, schema, write_page_checksum=True) as writer,
+    ):
         first = 0
         for block in (X for _, X in row_blocks(data.X)) if blocks is None else blocks:
             columns = pair_columns(data, slice(first, first + len(block)), np.asfortranarray(block))
@@ -130,7 +133,7 @@ def opened_parquet(path: Path) -> Iterator[Any]:
     """Yield the opened file; pyarrow's errors are raised as errors of the file."""
     arrow, parquet = _pyarrow(path)
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             yield file
     # OSError: damaged pages and files that cannot be read; UnicodeDecodeError: text that is not UTF-8
     except (arrow.ArrowException, OSError, UnicodeDecodeError, MemoryError, OverflowError) as fault:

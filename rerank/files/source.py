@@ -300,7 +300,8 @@ def json_object(content: str) -> dict[str, Any]:
     try:
         members = codec.parse_json(content, finite=True)
     except ParseFault as fault:
-        raise LineFault(f"expected a JSON object, got {fault}. Correct it.") from None
+        remedy = "Write one object a line" if content.lstrip().startswith("[") else "Correct it"
+        raise LineFault(f"expected a JSON object, got {fault}. {remedy}.") from None
     if not isinstance(members, dict):
         raise LineFault(f"expected a JSON object, got {shown(content.strip())}. Write one object a line.")
     return members

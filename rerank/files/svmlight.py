@@ -64,10 +64,12 @@ MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is 
 LEAST_DENSE = 1 << 28  # bytes that dense rows of a chunk of any size may have
 MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
 _COUNTED_FROM = re.compile(
-    rb"(?=.*\b(?:ind(?:ices|exes|ex)|columns?|features?)\b).*(?<!not )\b"
-    rb"(?:(?:(zero|0)|one|1)[- ](?:based|indexed)|(?:start|begin|count)\w* (?:at|from|with) (?:(zero|0)|one|1))\b",
+    rb"(?<!not )\b(zero|0|one|1)[-_ ](?:based|indexed)\b|"
+    rb"\b(?:indic|index|number|count|start|begin|first (?:feature|column))\w*[ _:=]+"
+    rb"(?:(?:at|from|with|base|is)[ _:=]+)?(zero|0|one|1)\b",
     re.IGNORECASE,
 )
+_CLEAR = re.compile(rb"(?!.*\b(?:no|false)\b).*(?:\bind(?:ices|exes|ex)|columns?|features?)\b", re.IGNORECASE)
 _DOC = re.compile(rb"\bdoc(?:id|no|_id)\s*[=:]\s*(\S+)(?:\s+base\s*=\s*(\S+))?(?:\s+weight\s*=\s*(\S+))?")
 NO_QUERY = ""  # of a row without `qid:`; an id is never empty
 Row = tuple[int, float, str, str, float, float, str, bytes]  # what `_row` returns
@@ -77,11 +79,11 @@ Row = tuple[int, float, str, str, float, float, str, bytes]  # what `_row` retur
 class Header:
     """The content of the comment lines before the first row; `line` is that of the last one.
 
-    first  number of the first feature
+    first  number of the first feature, None where no comment says it
     """
 
     line: int | None = None
-    first: int = 1
+    first: int | None = None
     feature_names: tuple[str, ...] | None = None
     about: dict[str, Any] | None = None
 
@@ -95,8 +97,14 @@ class Header:
         elif beginning == b"rerank":
             self.line = line
             self.about = ABOUT.read(json_object(text(content)), {})
-        elif counted := _COUNTED_FROM.search(comment):
-            self.first = 0 if counted[1] or counted[2] else 1
+        elif counted := _COUNTED_FROM.findall(comment):
+            said = {int((based or begun).lower() in (b"one", b"1")) for based, begun in counted}
+            if len(said | ({self.first} - {None})) > 1 or not _CLEAR.match(comment):
+                raise LineFault(
+                    "expected a comment that says where the numbers of features begin, got "
+                    f"{shown(comment.strip())}. Write `Column indices are zero-based` or `one-based` for it."
+                )
+            self.first = said.pop()
 
     def names(self, n_features: int) -> tuple[str, ...]:
         """Return the name of every feature: those of the header, by default "1", "2", …"""
@@ -256,7 +264,7 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
                     row = next(row for row, name in enumerate(ids) if len(name) > MOST_LETTERS)
                     message = f"expected ids {ID_RULE}, got {len(ids[row])}. Shorten it."
                     raise FileFormatError(path, some_lines[row], message)
-            X, n_pairs = _features(path, chunk, some_lines, pairs, header.first)
+            X, n_pairs = _features(path, chunk, some_lines, pairs, 1 if header.first is None else header.first)
             numbers = {LABEL: np.array(labels), BASE_SCORE: np.array(bases), WEIGHT: np.array(weights)}
             table.append(queries, docs, numbers, X)
             lines += some_lines

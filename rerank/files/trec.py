@@ -65,6 +65,10 @@ WIDEST = 256  # bytes of a column; wider ones are read line by line
 QUERY = 0
 DOC = 2
 RUNS, RANK, SCORE = "run", "rank", "score"
+# beginnings of the measures that trec_eval prints
+RESULTS = tuple(
+    b"runid num_ map gm_ ndcg P_ recall_ recip_rank Rprec bpref iprec_at_ infAP set_ success_ 11pt_".split()
+)
 Bytes = NDArray[np.bytes_]
 ARRAYS = ("lengths", "doc_ids", "codes", "values")  # of rows
 PADDING = WIDEST + 8  # blanks after a chunk, so that its last columns can be read as words
@@ -332,13 +336,15 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
     shifted = missing < 0 and not (layout.extra and fields[3].lstrip(b"-").isdigit())
     if missing > 0 or shifted:
         remedy = f"Write the missing column{'s' * (missing > 1)}"
-        if shifted:
+        if fields[0].startswith((b"{", b"[")):
+            remedy = "Read JSON with json.load, or its lines with pandas.read_json, and pass the mapping or frame"
+        elif shifted:
             has_value = not layout.extra and layout.parse(fields[layout.value]) is not None
             remedy = f"Drop all but the first {len(layout.columns)}" if has_value else "Ids may hold no white space"
         elif fields[1:] and fields[1].startswith(b"qid:"):
             remedy = "Of a judgement list, write `# DOCUMENT` at the end of each line"
-        elif fields[0].startswith((b"{", b"[")):
-            remedy = "Read JSON with json.load, or its lines with pandas.read_json, and pass the mapping or frame"
+        elif len(fields) < 4 and (fields[0].startswith(RESULTS) or b"@" in fields[-2:][0]):
+            remedy = "These are figures of an evaluation: name what was evaluated"
         elif b"," in fields[-1]:
             remedy = "Put tabs for the commas, or read CSV with pandas, and pass the frame"
         raise LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")

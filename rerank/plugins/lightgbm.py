@@ -161,7 +161,7 @@ class Settings:
         metrics = [] if more is None else list(more) if isinstance(more, list | tuple) else [more]
         own = ["ndcg"] if self.metrics is None else self.metrics
         names = dict.fromkeys([*_names_of([metric for metric in metrics if not callable(metric)]), *own])
-        at = sorted(int(depth) for depth in np.atleast_1d(depths if self.eval_at is None else self.eval_at))
+        at = _depths(depths if self.eval_at is None else self.eval_at)
         chosen: list[tuple[str, list[int]] | Callable[..., Any]] = []
         for name in names:
             symbol, _, depth = name.partition("@")
@@ -172,6 +172,17 @@ class Settings:
                 )
             chosen.append((symbol, [int(depth)] if depth else at))
         return chosen + [metric for metric in metrics if callable(metric)]
+
+
+def _depths(value: Any) -> list[int]:
+    """Return the depths that measures are cut at, in order: of a number, a list, or a text with commas."""
+    try:
+        depths = sorted(
+            map(int, value.split(",") if isinstance(value, str) else np.atleast_1d(() if value is None else value))
+        )
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"eval_at: expected whole numbers, got {shown(value)}. Pass e.g. [1, 10].") from None
+    return depths or [1, 2, 3, 4, 5]
 
 
 def _label_gain(value: Any) -> Floats | None:
@@ -483,7 +494,8 @@ class LGBMRanker(lightgbm.LGBMRanker):
         called.append(recorder)
         watcher = Watcher(sets, metrics if sets else [], called, params, of_training)
         base = init_model.booster_ if isinstance(init_model, lightgbm.LGBMModel) else init_model
-        base = Path(base) if isinstance(base, str) else base
+        if isinstance(base, str):
+            base = lightgbm.Booster(model_str=base) if base.startswith("tree\n") else Path(base)
         trained = settings.kind(**{**settings.parameters, **categories}, base=base)
         trained.fit(
             X,

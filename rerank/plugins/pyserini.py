@@ -69,6 +69,10 @@ class Document:
         """Return the document's id."""
         return self._docid
 
+    def lucene_document(self) -> Any:
+        """Return the document itself, whose `get` reads Lucene's fields."""
+        return self
+
     def raw(self) -> str | None:
         """Return the document as it was indexed; None if the index does not store it."""
         return self._raw

@@ -1,5 +1,6 @@
 """The `rerankers` library: a ranker with its interface."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from rerankers.models.ranker import BaseRanker
 from rerankers.results import RankedResults, Result
 from rerankers.utils import prep_docs
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.index.index import Index
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.bases import UNSUPERVISED
@@ -50,7 +51,7 @@ class RerankRanker(BaseRanker):
         query: str,
         docs: str | list[str] | Document | list[Document],
         doc_ids: list[str] | list[int] | None = None,
-        metadata: list[dict[str, Any]] | None = None,
+        metadata: list[dict[str, Any]] | dict[str, Any] | None = None,
     ) -> RankedResults:
         """Return the documents, best first: all, but where the model has a least probability.
 
@@ -63,7 +64,7 @@ class RerankRanker(BaseRanker):
         doc_ids : list of str or int, optional
             Their ids.
         metadata : list of dict, optional
-            Their metadata, in place of their own.
+            Their metadata, in place of their own; of one document also a dict.
 
         Returns
         -------
@@ -71,13 +72,15 @@ class RerankRanker(BaseRanker):
             The results.
 
         """
-        documents = prep_docs(docs, doc_ids)
+        documents = [] if isinstance(docs, list) and not docs else prep_docs(docs, doc_ids)
         if metadata is not None:
-            if len(metadata) != len(documents):
+            listed = [metadata] if isinstance(metadata, Mapping) else list(metadata)
+            if len(listed) != len(documents) or not all(isinstance(own, Mapping | None) for own in listed):
                 raise InvalidInputError(
-                    f"metadata: expected one for each of {len(documents)} documents, got {len(metadata)}. Pass a list."
+                    f"metadata: expected a dict for each of {len(documents)} documents, got {shown(metadata)}. Pass a "
+                    "list of them."
                 )
-            for document, own in zip(documents, metadata, strict=True):
+            for document, own in zip(documents, listed, strict=True):
                 document.metadata = own
         texts = [self._texts.with_metadata(document.text, document.metadata or {}) for document in documents]
         ranked = self._texts.order(query, texts)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.index.bound_model import BoundModel
 from rerank.index.collection import Collection
 from rerank.index.index import Index
@@ -61,6 +61,8 @@ class TextReranker:
         These are fields and numbers of the index, and scores of the runs that the model was trained with, by name. NUL
         and lone surrogates, as extractors of text leave them, become blanks and question marks.
         """
+        if not isinstance(text, str):
+            raise InvalidInputError(f"text: expected text, got {shown(text)}. Pass the text of each document.")
         runs = self.bound.recipe.runs or ()
         forward = self.collection.forward
         fields = forward.fields.keys() - {CONTENTS}

@@ -48,6 +48,23 @@ def test_parquet_is_read_as_csv(judged: tuple[Run, Qrels], tmp_path: Path, caplo
     assert "a.parquet: row 3: expected a whole number as position, got 1.5" in caplog.text
 
 
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.txt"])
+def test_columns_are_separated_by_the_sign_of_their_names(
+    name: str, sign: str, judged: tuple[Run, Qrels], tmp_path: Path
+) -> None:
+    clicks = simulate_clicks(*judged, passes=1)
+    write_clicks(clicks, tmp_path / "log.tsv")
+    (tmp_path / name).write_text((tmp_path / "log.tsv").read_text().replace("\t", sign))
+    _assert_same(read_clicks(tmp_path / name), clicks)
+
+
+def test_log_whose_first_line_is_cut_off_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    row = json.dumps({"query": "a", "document": "d", "position": 1, "clicked": 1})
+    assert read_clicks(_log(tmp_path / "log.jsonl", row[9:], row)).n_rows == 1
+    assert "1 rows that cannot be read" in caplog.text
+
+
 def test_parts_of_a_log_are_one(judged: tuple[Run, Qrels], tmp_path: Path) -> None:
     clicks = simulate_clicks(*judged, passes=2)
     half = np.arange(clicks.n_rows) < clicks.n_rows // 2

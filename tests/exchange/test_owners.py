@@ -215,6 +215,10 @@ def test_rows_that_count_from_0_have_the_columns_of_lightgbm(tmp_path: Path) -> 
         (pickle.dumps({"a": 1}), "got a pickle, which is code. Load it where you trust it, and pass the estimator"),
         (b'{"name": "tree", "version": "v4"}', "got the dump of LightGBM. Save the model with booster.save_model"),
         (b"booster[0]:\n0:[f0<0.5] yes=1,no=2,missing=1\n", "got the text dump of XGBoost. Save the model as JSON"),
+        (b'{"format": "rerank-model", "version": 1}', "got a model of rerank. Read it with rerank.read_model"),
+        (b'[\n  { "bias": [ 0 ], "weight": [ 1 ] }\n]', "got the dump of a linear model of XGBoost. Train it again"),
+        (json.dumps(['{ "nodeid": 0, "leaf": 1 }']).encode(), "got a list of texts. Join them: '['"),
+        (b"\x08\x03\x12\x08CatBoost", "got ONNX, which is only written. Import the model that it was made of"),
         (b"binf\x00\x00", "got the old binary form of XGBoost. Save the model with save_model"),
     ],
 )
@@ -235,6 +239,15 @@ def test_catboost_models_with_a_scale_score_with_it(scale: float, tmp_path: Path
     assert scores.tolist() == [scale * 1.0 + 1.0, scale * 2.0 + 1.0]
     (tmp_path / "model.json").write_text(json.dumps({**stored, "scale_and_bias": [1e308, [1.0]]}))
     with pytest.raises(FileFormatError, match="expected scores up to"):
+        rerank.import_model(tmp_path / "model.json")
+
+
+def test_catboost_models_of_several_scores_are_refused_as_such(tmp_path: Path) -> None:
+    tree = {"leaf_values": [1.0, 2.0, 3.0, 4.0], "splits": [{"float_feature_index": 0, "border": 0.5}]}
+    info = {"float_features": [{"flat_feature_index": 0, "feature_index": 0}]}
+    stored = {"features_info": info, "oblivious_trees": [tree], "scale_and_bias": [1, [0, 0]]}
+    (tmp_path / "model.json").write_text(json.dumps(stored))
+    with pytest.raises(FileFormatError, match=r"expected one score, got 2\. Only models of one score can rank"):
         rerank.import_model(tmp_path / "model.json")
 
 

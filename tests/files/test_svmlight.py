@@ -143,6 +143,9 @@ def test_companions_of_files_that_hold_all_are_named(tmp_path: Path, caplog: pyt
         ("# zero-indexed features", "1:5 2:7", [0, 5, 7]),
         ("# feature indices start at 0", "1:5 2:7", [0, 5, 7]),
         ("# columns are not zero-based", "1:5 2:7", [5, 7]),
+        ("# Features are numbered from 0", "1:5 2:7", [0, 5, 7]),
+        ("# feature indices: 0..2", "1:5 2:7", [0, 5, 7]),
+        ("# index base: 0", "1:5 2:7", [0, 5, 7]),
     ],
 )
 def test_features_are_counted_from_where_the_head_says(
@@ -151,6 +154,21 @@ def test_features_are_counted_from_where_the_head_says(
     data = read_svmlight(written(tmp_path, f"{head}\n1 qid:1 {pairs}\n"))
     assert data.X.tolist() == [values]
     assert data.feature_names == tuple(str(number) for number in range(1, len(values) + 1))
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "# zero based",
+        "# zero_based=True",
+        "# columns: zero_based = False",
+        "# one-based? no, zero-based indices",
+        "# column indices are zero-based\n# column indices are one-based",
+    ],
+)
+def test_head_that_leaves_in_doubt_where_features_begin_is_refused(head: str, tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=r"says where the numbers of features begin, got .* Write `Column ind"):
+        read_svmlight(written(tmp_path, f"{head}\n1 qid:1 1:5\n"))
 
 
 BAD = {

@@ -114,6 +114,14 @@ def test_script_with_data_frames_and_verbose_runs() -> None:
     assert len(model.predict(TEST[FEATURES])) == len(TEST)
 
 
+@pytest.mark.parametrize("depths", ["3,1", [3, 1], None, []])
+def test_depths_are_read_as_lightgbm_reads_them(depths: Any) -> None:
+    names = [list(watched(of, eval_at=depths).evals_result_["valid_0"]) for of in (lgb, lightgbm)]
+    assert names[0] == names[1]
+    with pytest.raises(InvalidInputError, match=r"eval_at: expected whole numbers, got 'ten'\. Pass e\.g\. \[1, 10\]"):
+        watched(eval_at="ten")
+
+
 def test_script_that_keeps_boosters_in_files_runs(tmp_path: Path) -> None:
     """As experiments do that train once: `save_model`, then `Booster(model_file=)`."""
     path = str(tmp_path / "model.txt")
@@ -408,7 +416,7 @@ def test_training_goes_on_from_an_earlier_model(tmp_path: Path) -> None:
     path = tmp_path / "first.txt"
     from_ranker, from_booster, from_file, *from_paths = (
         lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP, init_model=given).predict(X)
-        for given in (first, first.booster_, lgb.Booster(model_file=path), path, str(path))
+        for given in (first, first.booster_, lgb.Booster(model_file=path), path, str(path), path.read_text())
     )
     np.testing.assert_array_equal(from_ranker, from_booster)
     np.testing.assert_allclose(from_file, from_ranker, rtol=1e-6, atol=1e-9)

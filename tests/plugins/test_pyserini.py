@@ -58,6 +58,7 @@ def test_documents_are_those_of_the_index(searcher: RerankSearcher, collection: 
     hit = searcher.search(collection.topics["q0"], k=1)[0]
     assert searcher.doc(hit.lucene_docid).docid() == hit.docid
     assert json.loads(hit.lucene_document.get("raw"))["id"] == hit.docid
+    assert document.lucene_document().get("raw") == document.raw()
     assert searcher.doc("none") is None
     assert searcher.doc(10**6) is None
     assert searcher.batch_doc(["d1", "none", "d2"], 2) == {name: searcher.doc(name) for name in ("d1", "d2")}

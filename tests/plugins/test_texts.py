@@ -196,8 +196,16 @@ def test_rerankers_ranker_reads_metadata_beside_texts(index: rerank.Index, model
         results = ranker.rank(query, docs, metadata=titles)
         assert [each.score for each in results] == [each.score for each in expected]
         assert results[0].document.metadata == expected[0].document.metadata
-    with pytest.raises(InvalidInputError, match=rf"metadata: expected one for each of {N_TEXTS} documents, got 1"):
-        ranker.rank(query, bodies, metadata=titles[:1])
+    one = [ranker.rank(query, bodies[0], metadata=own)[0].document.metadata for own in (titles[0], titles[:1])]
+    assert one == [titles[0]] * 2
+    assert list(ranker.rank(query, [])) == []
+    for wrong in (titles[:1], ["title"] * N_TEXTS, titles[0]):
+        with pytest.raises(InvalidInputError, match=rf"metadata: expected a dict for each of {N_TEXTS} documents, got"):
+            ranker.rank(query, bodies, metadata=wrong)
+    with pytest.raises(
+        InvalidInputError, match=r"text: expected text, got {'text': .*}\. Pass the text of each document"
+    ):
+        ranker.rank(query, [{"text": "words"}])
 
 
 @pytest.fixture(scope="module")
