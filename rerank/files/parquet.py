@@ -7,11 +7,13 @@
     weight      number, optional; of the query where its rows have the same, else of each row
     others      features by name: numbers or booleans; null and NaN are missing values
 
-The schema metadata `rerank` is the JSON of `rerank.files.rows.ABOUT`. Recipe and fingerprint are only those of the same
+The schema metadata `rerank` is the JSON of `rerank.files.rows.ABOUT` with its checksum; pages have theirs. Recipe and fingerprint are only those of the same
 features in the same order.
 """
 
+import binascii
 import json
+from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError
+from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.companions import companions_of, name_unread
 from rerank.files.rows import ABOUT, NOTHING, VERSION, RowTable
 from rerank.files.source import (
@@ -29,6 +31,7 @@ from rerank.files.source import (
     of_line,
 )
 from rerank.runtime.codec import at
+from rerank.runtime.json_files import checksum_of
 from rerank.runtime.mapped_rows import RowFile, row_blocks
 from rerank.runtime.output import whole_file
 from rerank.types import RankingData
@@ -50,6 +53,7 @@ def read_parquet(path: str | Path, mapped: bool = False) -> RankingData:
     """Read ranking data from Parquet."""
     path = check_file(path, "a Parquet file")
     with opened_parquet(path) as file:
+        _check_names(path, file)
         about = of_line(path, None, _about, file.schema_arrow.metadata or {})
         table = RowTable(RowFile(f"the features of {path}") if mapped else [])
         first = 0
@@ -81,6 +85,7 @@ def write_parquet(data: RankingData, path: str | Path, blocks: Iterable[NDArray[
     about = {"version": VERSION, **stored_members(data)}
     if data.n_features:
         about["features"] = list(data.feature_names)
+    about["checksum"] = checksum_of(about)
     metadata = {METADATA: json.dumps(about, ensure_ascii=False, allow_nan=False).encode()}
     schema = arrow.schema([(name, kinds.get(name, arrow.float32())) for name in columns], metadata=metadata)
     with (
@@ -94,12 +99,27 @@ def write_parquet(data: RankingData, path: str | Path, blocks: Iterable[NDArray[
             first += len(block)
 
 
+def _check_names(path: Path, file: Any) -> None:
+    """Refuse names of columns that are not those of Arrow's copy of the schema, where the file has one."""
+    import pyarrow
+
+    copy = (file.metadata.metadata or {}).get(b"ARROW:schema")
+    names = file.schema_arrow.names
+    if copy is not None and pyarrow.ipc.read_schema(pyarrow.py_buffer(b64decode(copy))).names != names:
+        raise FileFormatError(path, None, f"expected the columns of its own copy, got {shown(names)}. Write it anew.")
+
+
 def _about(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     """Return what the schema metadata hold of the data as a whole."""
     if METADATA not in metadata:
         return NOTHING
+    stored = json_object(metadata[METADATA].decode("utf-8", "replace"))
+    checksum = stored.pop("checksum", None)
+    if checksum not in (None, checksum_of(stored)):
+        message = f"metadata: expected the checksum {checksum_of(stored)}, got {shown(checksum)}. Write the file anew."
+        raise InvalidInputError(message)
     with at("metadata"):
-        return ABOUT.read(json_object(metadata[METADATA].decode("utf-8", "replace")), {})
+        return ABOUT.read(stored, {})
 
 
 def _values(column: Any) -> NDArray[Any]:
@@ -136,7 +156,7 @@ def opened_parquet(path: Path) -> Iterator[Any]:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             yield file
     # OSError: damaged pages and files that cannot be read; UnicodeDecodeError: text that is not UTF-8
-    except (arrow.ArrowException, OSError, UnicodeDecodeError, MemoryError, OverflowError) as fault:
+    except (arrow.ArrowException, OSError, UnicodeDecodeError, binascii.Error, MemoryError, OverflowError) as fault:
         raise FileFormatError(
             path, None, "expected a Parquet file, got something else or a damaged file. Write or fetch it anew."
         ) from fault

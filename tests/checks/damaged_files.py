@@ -3,7 +3,7 @@
     python -m tests.checks.damaged_files [--times 300] [--seed 0]
 
 The forms are the models of all rankers, cold and from each kind of base, imported, fused, and trained from an index
-(with recipe, history and calibration); a history, vectors, and ranking data. Of each, as many bits are flipped as
+(with recipe, history and calibration); a history, vectors, the arrays of an index, and ranking data. Of each, as many bits are flipped as
 --times says, one at a time, as many numbers of its text are changed, and it is cut off at every 512 bytes. Prints what
 was refused, what was read unchanged, and what was read with another content; ends with 1 where there is any of these.
 """
@@ -19,7 +19,7 @@ import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from tabulate import tabulate
 
 import rerank
 from rerank.errors import RerankError
+from rerank.lucene.arrays import read_arrays
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import known_rankers
 from rerank.types import RankingData
@@ -100,13 +101,31 @@ def of_index(work: Path) -> Iterator[Form]:
             return [read.checksum, *(space.term_vectors.tobytes() for space in read.spaces.values())]
 
         yield Form("vectors", (index.resources / "vectors").read_bytes(), vectors, "")
-        index.write_features(work / "data.npz", index.search(topics, 20), topics, qrels)
+
+        def arrays(path: Path) -> list[Any]:
+            path = path.rename(path.with_name("forward.npz"))
+            forward = read_arrays(path.parent, again=True)
+            return [
+                forward.doc_ids.tolist(),
+                forward.vocabulary.tolist(),
+                *(
+                    np.asarray(getattr(field, of.name)).tobytes()
+                    for field in forward.fields.values()
+                    for of in fields(field)
+                ),
+            ]
+
+        yield Form("arrays of an index", (work / "index" / "rerank" / "forward.npz").read_bytes(), arrays, ".npz")
 
         def data(path: Path) -> list[Any]:
             read = rerank.read_data(path)
-            return [read.X.tobytes(), read.labels.tobytes(), repr(read.recipe), read.doc_ids.tolist()]  # type: ignore[union-attr]
+            recipe = read.recipe or made.recipe  # a table whose columns have other names has none
+            return [read.X.tobytes(), read.labels.tobytes(), repr(recipe), read.doc_ids.tolist()]  # type: ignore[union-attr]
 
-        yield Form("ranking data", (work / "data.npz").read_bytes(), data, ".npz")
+        made = index.features(index.search(topics, 20), topics, qrels)
+        for ending in (".npz", ".parquet"):
+            rerank.write_data(made, work / f"data{ending}")
+            yield Form(f"ranking data{ending}", (work / f"data{ending}").read_bytes(), data, ending)
         trained: Any = rerank.train(index, topics, qrels, rerank.LambdaMART(n_estimators=8, num_leaves=6))
         model: Ranker = trained.model
         assert model.calibration_ is not None

@@ -197,6 +197,8 @@ def test_files_of_beir_leave_the_queries_own_documents_out(command: Command, wor
     assert len({json.dumps(next(iter(json.loads(figure)["runs"].values()))["mean"]) for figure in figures}) == 1
     counted = command("evaluate", qrels, f"{run}.kept", "--keep-query")
     assert "12 of 12 queries have the id of a document that they find; these count (--remove-query" in counted.err
+    assert command("features", "index", topics, f"{run}.kept", "-o", f"{run}.svm").code == 0
+    assert rerank.read_data(f"{run}.svm").n_rows == after.n_rows
     assert command("train", "index", topics, qrels, "-o", model, "--no-estimate", *SMALL).code == 0
     assert command("rerank", "index", model, topics, "--run", f"{run}.kept", "-o", f"{run}.better").code == 0
     assert not len(rerank.read_run(f"{run}.better").own_rows())
