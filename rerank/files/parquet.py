@@ -7,8 +7,8 @@
     weight      number, optional; of the query where its rows have the same, else of each row
     others      features by name: numbers or booleans; null and NaN are missing values
 
-The schema metadata `rerank` is the JSON of `rerank.files.rows.ABOUT` with its checksum; pages have theirs. Recipe and fingerprint are only those of the same
-features in the same order.
+The schema metadata `rerank` is the JSON of `rerank.files.rows.ABOUT` with its checksum; pages have theirs. Recipe and
+fingerprint are only those of the same features in the same order.
 """
 
 import binascii

@@ -65,9 +65,9 @@ WIDEST = 256  # bytes of a column; wider ones are read line by line
 QUERY = 0
 DOC = 2
 RUNS, RANK, SCORE = "run", "rank", "score"
-# beginnings of the measures that trec_eval prints
-RESULTS = tuple(
-    b"runid num_ map gm_ ndcg P_ recall_ recip_rank Rprec bpref iprec_at_ infAP set_ success_ 11pt_".split()
+_MEASURE = re.compile(  # a name that trec_eval or ir_measures print before a figure
+    rb"runid|(?:num|gm|set)_\w+|map|Rprec|bpref|infAP|recip_rank|11pt_avg|ndcg|iprec_at_recall_[\d.]+"
+    rb"|(?:map_cut|ndcg_cut|P|recall|success)_\d+|(?:nDCG|AP|RR|P|R|ERR|RBP|Judged|Success)(?:\(.*\))?@\d+"
 )
 Bytes = NDArray[np.bytes_]
 ARRAYS = ("lengths", "doc_ids", "codes", "values")  # of rows
@@ -233,11 +233,16 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
     fields = first.split()
     names = chunk.startswith(first) and bool(fields) and is_header(fields[0].decode("utf-8", "replace"))
     fewer = [other for other in layout.fewer if len(other.columns) == len(fields)]
-    if not fewer:
+    if not fewer or _are_figures(fields):
         names &= len(fields) == len(layout.columns) and layout.parse(fields[layout.value]) is None
         return layout, names * len(first)
     chosen = (other for other in fewer if (other.names(fields) if names else other.begins(fields)))
     return next(((other, names * len(first)) for other in chosen), (layout, 0))
+
+
+def _are_figures(fields: list[bytes]) -> bool:
+    """Return whether a row is one that an evaluation prints: measure, `all` or a query, and figure, or the like."""
+    return len(fields) < 4 and any(map(_MEASURE.fullmatch, (*fields[:1], *fields[-2:-1])))
 
 
 def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
@@ -343,7 +348,7 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
             remedy = f"Drop all but the first {len(layout.columns)}" if has_value else "Ids may hold no white space"
         elif fields[1:] and fields[1].startswith(b"qid:"):
             remedy = "Of a judgement list, write `# DOCUMENT` at the end of each line"
-        elif len(fields) < 4 and (fields[0].startswith(RESULTS) or b"@" in fields[-2:][0]):
+        elif _are_figures(fields):
             remedy = "These are figures of an evaluation: name what was evaluated"
         elif b"," in fields[-1]:
             remedy = "Put tabs for the commas, or read CSV with pandas, and pass the frame"

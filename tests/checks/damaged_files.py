@@ -3,9 +3,10 @@
     python -m tests.checks.damaged_files [--times 300] [--seed 0]
 
 The forms are the models of all rankers, cold and from each kind of base, imported, fused, and trained from an index
-(with recipe, history and calibration); a history, vectors, the arrays of an index, and ranking data. Of each, as many bits are flipped as
---times says, one at a time, as many numbers of its text are changed, and it is cut off at every 512 bytes. Prints what
-was refused, what was read unchanged, and what was read with another content; ends with 1 where there is any of these.
+(with recipe, history and calibration); a history, vectors, the arrays of an index, and ranking data. Of each, as many
+bits are flipped as --times says, one at a time, as many numbers of its text are changed, and it is cut off at every 512
+bytes. Prints what was refused, what was read unchanged, and what was read with another content; ends with 1 where there
+is any of these.
 """
 
 from __future__ import annotations
