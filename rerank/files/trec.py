@@ -67,7 +67,7 @@ DOC = 2
 RUNS, RANK, SCORE = "run", "rank", "score"
 _MEASURE = re.compile(  # a name that trec_eval or ir_measures print before a figure
     rb"runid|(?:num|gm|set)_\w+|map|Rprec|bpref|infAP|recip_rank|11pt_avg|ndcg|iprec_at_recall_[\d.]+"
-    rb"|(?:map_cut|ndcg_cut|P|recall|success)_\d+|(?:nDCG|AP|RR|P|R|ERR|RBP|Judged|Success)(?:\(.*\))?@\d+"
+    rb"|(?:map_cut|ndcg_cut|P|recall|success)_\d+|(?:P|R|Judged|Success)(?:\(.*\))?@\d+|(?:nDCG|AP|RR|ERR|RBP)(?:\(.*\))?(?:@\d+)?"
 )
 Bytes = NDArray[np.bytes_]
 ARRAYS = ("lengths", "doc_ids", "codes", "values")  # of rows
@@ -241,8 +241,8 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
 
 
 def _are_figures(fields: list[bytes]) -> bool:
-    """Return whether a row is one that an evaluation prints: measure, `all` or a query, and figure, or the like."""
-    return len(fields) < 4 and any(map(_MEASURE.fullmatch, (*fields[:1], *fields[-2:-1])))
+    """Return whether a row is one that an evaluation prints: [run] measure [query] figure, or query measure figure."""
+    return len(fields) < 5 and any(map(_MEASURE.fullmatch, fields[:2]))
 
 
 def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:

@@ -211,6 +211,8 @@ BAD_RUNS = {
     '{"q": {"d": 1.0, "e": 2.0, "f": 3.0}}\n': r":1: expected 6 columns .*, got 7. Read JSON with json.load",
     "map\tall\t0.3012\n": r":1: expected 6 columns .*, got 3. These are figures of an evaluation: name what",
     "nDCG@10\t0.3\n": r":1: expected 6 columns .*, got 2. These are figures of an evaluation",
+    "map\tq1\t0.3012\n": r":1: expected 6 columns .*, got 3. These are figures of an evaluation",
+    "a.run\tAP\t1\t0.3012\n": r":1: expected 6 columns .*, got 4. These are figures of an evaluation",
     "q,Q0,d,1,2.5,tag\n": r":1: expected 6 columns .*, got 1. Put tabs for the commas, or",
     "q Q0 d 1 nan tag\n": r":1: expected a finite number as score, got 'nan'",
     "q Q0 d 1 -inf tag\n": r":1: expected a finite number as score, got '-inf'",
