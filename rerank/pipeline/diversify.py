@@ -26,6 +26,7 @@ from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.features.extract import doc_numbers
 from rerank.files.inputs import RunLike, run_of
 from rerank.index.index import Index, opened
+from rerank.retrieval.fusion import min_max
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import dot
 from rerank.types import CONTENTS, Floats, Ints, Run
@@ -80,8 +81,7 @@ def choose(scores: Floats, vectors: NDArray[np.float32], weight: float) -> tuple
     values = np.empty(n_docs, dtype=np.float32)
     if n_docs == 0:
         return order, values
-    spread = scores.max() - scores.min()
-    relevance = (scores - scores.min()) / spread if spread > 0.0 else np.ones(n_docs)
+    relevance = min_max(scores, np.zeros(1, np.int64), np.array([n_docs]))
     units = np.zeros_like(vectors, dtype=np.float32)
     _fill_units(np.ascontiguousarray(vectors, dtype=np.float32), units)
     cosines = np.empty(n_docs)
