@@ -18,6 +18,7 @@ from rerank.evaluation.comparison import CORRECTIONS, DEFAULT_CORRECTION, DEFAUL
 from rerank.features.recipe import Recipe, known_families
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.registry import known_rankers, ranker_class
+from rerank.types import counted
 from tests.cli.conftest import SMALL, Command, tree
 
 
@@ -278,7 +279,8 @@ def test_features_list_prints_every_feature_of_every_family(command: Command) ->
     assert (done.code, done.err) == (0, "")
     for name, family in known_families().items():
         features = family.features(Recipe())
-        assert f"\n{name} ({f'{len(features)} features of ' if features else 'A feature for each '}" in f"\n{done.out}"
+        start = f"{counted(len(features), 'feature')} of " if features else "A feature for each "
+        assert f"\n{name} ({start}" in f"\n{done.out}"
         for feature in features:
             assert f"  {feature.name}\n    {feature.meaning}\n    formula  {feature.formula}\n" in done.out
 
