@@ -8,6 +8,7 @@
   comment before the first row says so, as that of scikit-learn's dump_svmlight_file does: `# Column indices are
   zero-based`. A feature without a pair is 0, as the format defines; `nan` is a missing value. A repeated feature in a
   row is refused.
+- A label before `qid:` may have a weight, as XGBoost reads it: `2:0.5 qid:q1`.
 - The comment may have the document id (`docid = X`), the base score (`base = S`) and a weight (`weight = W`), each of
   the two in all rows or none. Where no row has `docid =`, the id is the first word of the comments if every row has one
   and none is twice in a query (as RankLib and SVMrank write them), else the line number; the log says that there are
@@ -151,8 +152,10 @@ def _row(line: int, columns: list[bytes], comment: bytes) -> Row:
 
     `columns` is split at most twice; base score and weight are NaN where the comment has none.
     """
-    label = _number("label", columns[0])
     has_query = len(columns) > 1 and columns[1].startswith(b"qid:")
+    stored, _, own = columns[0].partition(b":") if has_query else (columns[0], b"", b"")
+    label = _number("label", stored)
+    weight = _number("weight", own or None)
     query = text(columns[1][4:]) if has_query else NO_QUERY
     if has_query and not query:
         raise LineFault("expected a query id after `qid:`, got none. Write it.")
@@ -160,8 +163,9 @@ def _row(line: int, columns: list[bytes], comment: bytes) -> Row:
     match = _DOC.search(comment)
     if match is None:
         words = comment.split(None, 1)
-        return line, label, query, str(line), np.nan, np.nan, text(words[0]) if words else "", pairs
-    return line, label, query, text(match[1]), _number("base", match[2]), _number("weight", match[3]), "", pairs
+        return line, label, query, str(line), np.nan, weight, text(words[0]) if words else "", pairs
+    weight = _number("weight", match[3] or own or None)
+    return line, label, query, text(match[1]), _number("base", match[2]), weight, "", pairs
 
 
 def _number(name: str, token: bytes | None) -> float:

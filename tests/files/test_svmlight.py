@@ -171,12 +171,21 @@ def test_head_that_leaves_in_doubt_where_features_begin_is_refused(head: str, tm
         read_svmlight(written(tmp_path, f"{head}\n1 qid:1 1:5\n"))
 
 
+def test_weights_behind_labels_are_read_as_xgboost_reads_them(tmp_path: Path) -> None:
+    data = read_svmlight(written(tmp_path, "1:0.5 qid:1 1:5\n0:2 qid:1 1:6\n2:1 qid:2 1:7 # docid = a\n"))
+    assert data.labels.tolist() == [1, 0, 2]
+    assert data.row_weights.tolist() == [0.5, 2, 1]
+
+
 BAD = {
     "": r": expected rows `label qid:Q feature:value …`, got no row. Name a file with rows",
     "# only a comment\n": r"got no row",
     "x qid:1 1:1\n": r":1: expected a finite number as label, got 'x'. Correct the label",
     "1 qid:1 1:1\nnan qid:1 1:1\n": r":2: expected a finite number as label, got 'nan'",
     "1 qid:1 1:1\n1 1:1\n": r":2: expected `qid:Q` after the label, got none. Write the query id",
+    "1:2 1:1\n": r":1: expected a finite number as label, got '1:2'",
+    "1:x qid:1 1:1\n": r":1: expected a finite number as weight, got 'x'",
+    "1:2 qid:1 1:1\n1 qid:1 1:1\n": r":2: expected `weight = W` in the comment of every row or of none",
     "1 1:1\n": r":1: expected `qid:Q` after the label, got none. Write it, or the size .* data\.txt\.query",
     "1 qid: 1:1\n": r":1: expected a query id after `qid:`, got none",
     "1 qid:1 1:1\n1 qid:1 1:high\n": r":2: expected feature:value, .* or nan, got '1:high'. Correct the pair",
