@@ -330,8 +330,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, int, list[str]]]:
 
     What separates the fields is the sign that the first line, of the names, has most of.
     """
-    _, names = next(filled_lines(path))
-    delimiter = max(",;\t|", key=names.count)
+    delimiter = max(",;\t|", key=next(filled_lines(path), (1, ""))[1].count)
     reader = csv.reader((line for _, line in text_lines(path)), delimiter=delimiter, skipinitialspace=True)
     last = 0
     try:

@@ -136,7 +136,8 @@ def _entries(path: Path) -> Iterator[Entry]:
         yield from _marked_up(path, "\n".join(content for _, content in lines))
     elif first.startswith("{") or (first.startswith("[") and "\t" not in first):
         for line, members in objects_of_lines(path, iter(lines)):
-            yield line, *of_line(path, line, _json_entry, members)
+            query_id, text = (of_line(path, line, _member, members, keys) for keys in (ID_KEYS, TEXT_KEYS))
+            yield line, query_id, text
     else:
         of_line(path, filled[0][0], refuse_header, first)
         for line, content in filled:
@@ -174,10 +175,6 @@ def _tab_entry(content: str) -> tuple[str, str]:
         remedy = "Put a tab after the id" if len(columns) == 1 else "Write spaces for the tabs in the text"
         raise LineFault(f"expected 2 columns with a tab (query id, text), got {len(columns)}. {remedy}.")
     return columns[0].strip(WHITE_SPACE), columns[1]
-
-
-def _json_entry(topic: Mapping[str, object]) -> tuple[str, str]:
-    return _member(topic, ID_KEYS), _member(topic, TEXT_KEYS)
 
 
 def _member(topic: Mapping[str, object], keys: tuple[str, ...]) -> str:

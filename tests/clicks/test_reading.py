@@ -59,6 +59,14 @@ def test_columns_are_separated_by_the_sign_of_their_names(
     _assert_same(read_clicks(tmp_path / name), clicks)
 
 
+@pytest.mark.parametrize("content", ["", "\n\n"])
+@pytest.mark.parametrize("name", ["log.csv", "log.txt", "log.jsonl"])
+def test_empty_log_is_refused(name: str, content: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(FileFormatError, match=r"expected (a column query|impressions, got none)"):
+        read_clicks(tmp_path / name)
+
+
 def test_log_whose_first_line_is_cut_off_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     row = json.dumps({"query": "a", "document": "d", "position": 1, "clicked": 1})
     assert read_clicks(_log(tmp_path / "log.jsonl", row[9:], row)).n_rows == 1
