@@ -43,7 +43,7 @@ BELOW = {
     "explanation": _APPLYING | {"index", "pipeline", "training", "experiments"},
     "plugins": _APPLYING | {"index", "pipeline"},
     "cluster": _APPLYING | {"index", "pipeline", "training"},
-    "service": _APPLYING | {"index", "pipeline"},
+    "service": _APPLYING | {"index", "pipeline", "explanation"},
     "cli": _APPLYING
     | {"rerank", "index", "pipeline", "training", "experiments", "explanation", "cluster", "service", "doctor"},
 }

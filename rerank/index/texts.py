@@ -420,10 +420,10 @@ def excerpt(text: str, spans: Spans, longest: int) -> tuple[str, Spans]:
     margin = longest // 8
     begins = [begin for begin, _ in spans]
     ends = [end for _, end in spans]
-    starts = [0, *(max(0, begin - margin) for begin in begins)]
+    starts = [0, *(_sentence(text, begin, longest // 3, margin) for begin in begins)]
     counts = [bisect_right(ends, start + longest) - bisect_left(begins, start) for start in starts]
     first = min(starts[counts.index(max(counts))], len(text) - longest)
-    if first > 0:  # not in the middle of a word
+    if first > 0 and text[first - 1] != " ":  # not in the middle of a word
         space = text.find(" ", first, first + margin + 1)
         first = space + 1 if space >= 0 else first
     last = first + longest
@@ -431,6 +431,13 @@ def excerpt(text: str, spans: Spans, longest: int) -> tuple[str, Spans]:
         space = text.rfind(" ", last - margin, last)
         last = space if space >= 0 else last
     return text[first:last], [[begin - first, end - first] for begin, end in spans if first <= begin and end <= last]
+
+
+def _sentence(text: str, place: int, most: int, margin: int) -> int:
+    """Return where the sentence of a place begins, or a margin before the place where that is more than `most`."""
+    ends = (text.rfind(mark, max(0, place - most), place) for mark in (". ", "? ", "! "))
+    end = max(ends)
+    return end + 2 if end >= 0 else max(0, place - margin)
 
 
 def run_passages(index: BoundIndex, run: Run, topics: Topics) -> list[Passage]:

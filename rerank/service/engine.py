@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from itertools import islice
@@ -18,6 +18,7 @@ import numpy as np
 
 from rerank.clicks.interleaving import interleave
 from rerank.errors import InvalidInputError, ModelMismatchError, log, unknown_name
+from rerank.explanation.explain import feature_meanings
 from rerank.features.recipe import Recipe
 from rerank.features.text_bm25 import bm25_scores
 from rerank.index.bound_model import BoundModel, Scored
@@ -76,6 +77,8 @@ class Ranking:
         The model on the index; None is BM25 alone.
     explains : bool
         Whether the model has contributions.
+    meanings : mapping of str to str
+        What each of its features says, in words.
     checksum : str
         Checksum of the model's file; empty without a file.
 
@@ -84,6 +87,7 @@ class Ranking:
     name: str
     bound: BoundModel | None = None
     explains: bool = False
+    meanings: Mapping[str, str] = field(default_factory=dict)
     checksum: str = ""
 
     @property
@@ -106,6 +110,12 @@ class Ranking:
         """Whether the candidates come from another source than BM25."""
         return not self.candidates.is_single or self.candidates.sources[0].name != BM25
 
+    @property
+    def highest_label(self) -> int:
+        """Highest label of the judgements that the model holds; 2 where it holds none."""
+        history = None if self.bound is None else self.bound.model.history_
+        return 2 if history is None else int(max(map(max, history.labels)))
+
     def described(self) -> dict[str, Any]:
         """Return the entry of /models."""
         return {
@@ -113,6 +123,7 @@ class Ranking:
             "object": "model",
             "ranker": "bm25" if self.bound is None else self.bound.model.kind,
             "features": 0 if self.bound is None else int(self.bound.model.n_features_in_),
+            "highest_label": self.highest_label,
             "explains": self.explains,
             "calibrated": self.is_calibrated,
             "checksum": self.checksum,
@@ -158,7 +169,9 @@ def _load_ranking(index: Collection, name: str, path: Path | None) -> Ranking:
     return ranking
 
 
-def strongest_features(bound: BoundModel, scored: Scored, rows: Ints) -> list[list[dict[str, Any]]]:
+def strongest_features(
+    bound: BoundModel, scored: Scored, rows: Ints, meanings: Mapping[str, str]
+) -> list[list[dict[str, Any]]]:
     """Return the features that add or take most of the scores of some rows of what was scored, the strongest first.
 
     Where the model starts from BM25's scores, they are the feature START.
@@ -173,7 +186,12 @@ def strongest_features(bound: BoundModel, scored: Scored, rows: Ints) -> list[li
     strongest = np.argsort(-np.abs(contributions), axis=1, kind="stable")[:, :STRONGEST]
     return [
         [
-            {"feature": names[j], "value": finite(float(values[row, j])), "contribution": float(contributions[row, j])}
+            {
+                "feature": names[j],
+                "meaning": meanings.get(names[j], ""),
+                "value": finite(float(values[row, j])),
+                "contribution": float(contributions[row, j]),
+            }
             for j in chosen
             if contributions[row, j] != 0.0
         ]
@@ -181,6 +199,8 @@ def strongest_features(bound: BoundModel, scored: Scored, rows: Ints) -> list[li
     ]
 
 
+EXAMPLES = 3  # queries of the first screen
+EXAMPLE_WORDS = 8
 _WARM_ROWS = 50
 _AT_ONCE = 50  # stored documents
 Item = TypeVar("Item")
@@ -222,6 +242,14 @@ class Engine:
             raise unknown_name("text-field", self.text_field, self.collection.forward.fields)
         self.rankings = {BM25_NAME: self.warmed(Ranking(BM25_NAME))}
         self.take(load_rankings(self.settings, self.collection))
+        self.examples = self._titles() if isinstance(self.collection, Index) else []
+
+    def _titles(self) -> list[str]:
+        """Return titles of some documents, or the beginning of their text: queries for the first screen of the page."""
+        spread = np.linspace(0, len(self.index.forward.doc_ids) - 1, EXAMPLES + 2)[1:-1].astype(np.int64)
+        documents = map(stored_fields, self.index.stored_documents(spread))
+        texts = [str(document.get("title") or document.get(self.text_field) or "") for document in documents]
+        return list(dict.fromkeys(" ".join(text.split()[:EXAMPLE_WORDS]) for text in texts if text.strip()))
 
     def take(self, rankings: Sequence[Ranking]) -> None:
         """Serve rankings from now on, the first under all its names; raises RerankError where one cannot be."""
@@ -256,8 +284,9 @@ class Engine:
         scored = ranking.bound.scored(data)
         ranking.bound.scored(data.of_rows([0]))
         with suppress(InvalidInputError):  # nets and ensembles have no contributions
-            strongest_features(ranking.bound, scored, np.arange(min(3, data.n_rows)))
-            return replace(ranking, explains=True)
+            meanings = {name: words for name, (words, *_) in feature_meanings(ranking.bound.recipe).items()}
+            strongest_features(ranking.bound, scored, np.arange(min(3, data.n_rows)), meanings)
+            return replace(ranking, explains=True, meanings=meanings)
         return ranking
 
     def close(self) -> None:
@@ -579,7 +608,8 @@ class _Scored:
             for hit, value in zip(hits, self.slow[rows].tolist(), strict=True):
                 hit["scorer"] = finite(value)
         if job.body.explain and self.model is not None and ranking.bound is not None:
-            for hit, features in zip(hits, strongest_features(ranking.bound, self.model, rows), strict=True):
+            strongest = strongest_features(ranking.bound, self.model, rows, ranking.meanings)
+            for hit, features in zip(hits, strongest, strict=True):
                 hit["features"] = features
         return hits
 

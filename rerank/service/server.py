@@ -166,6 +166,8 @@ async def models(request: Request) -> Response:
             "fields": engine.field_names,
             "most_documents": service.limits.documents,
             "logs": engine.log is not None,
+            "documents": 0 if service.settings.index is None else len(engine.index.forward.doc_ids),
+            "examples": engine.examples,
             "data": [ranking.described() for ranking in engine.rankings.values()],
             "version": __version__,
         }

@@ -91,6 +91,48 @@ def test_page_shows_both_orders_and_the_movement(browser: Browser, server: Runni
     assert len(_ids(browser, "reranked")) == len(hits)
 
 
+def test_first_screen_has_the_collection_and_queries_that_find_something(browser: Browser, server: Running) -> None:
+    _open(browser, server)
+    models = server.client.get("/models").json()
+    assert browser.value("document.querySelector('#about').textContent").startswith(
+        f"{models['documents']:,} documents"
+    )
+    links = browser.value("[...document.querySelectorAll('#examples a')].map(e => e.textContent)")
+    assert links == models["examples"]
+    assert links
+    browser.value("document.querySelector('#examples a').click()")
+    _wait(browser, "document.querySelectorAll('li[data-id]').length > 0")
+    assert browser.value("document.querySelector('#start').hidden")
+    browser.value("history.back()")
+    _wait(browser, "!document.querySelector('#start').hidden && document.querySelector('#lists').hidden")
+
+
+def test_page_ranks_texts(browser: Browser, server: Running) -> None:
+    _open(browser, server)
+    texts = ["a stone", "<b>amber</b> and amber", "amber stone"]
+    answer = server.post("/rerank", {"query": "amber stone", "documents": texts}).json()
+    browser.value(
+        "document.querySelector('#texts').open = true; document.querySelector('#text-query').value = 'amber stone';"
+        f"document.querySelector('#text-box').value = {json.dumps(chr(10).join(texts))};"
+        "document.querySelector('#text-form').requestSubmit()"
+    )
+    _wait(browser, "document.querySelectorAll('#ranked li').length == 3")
+    shown = browser.value("[...document.querySelectorAll('#ranked li')].map(e => e.lastChild.textContent.trim())")
+    assert shown == [texts[result["index"]] for result in answer["results"]]
+
+
+def test_lists_are_aligned_by_rank_and_buttons_can_be_hit(browser: Browser, server: Running) -> None:
+    _open(browser, server, query="amber%20stone")
+    top = "[...document.querySelectorAll('#{} li')].map(e => e.getBoundingClientRect().top)"
+    assert browser.value(top.format("bm25")) == browser.value(top.format("reranked"))
+    sizes = browser.value(
+        "[...document.querySelectorAll('button, summary')].filter(e => e.offsetParent)"
+        ".flatMap(e => [e.getBoundingClientRect().width, e.getBoundingClientRect().height])"
+    )
+    assert min(sizes) >= 24
+    assert browser.value("document.querySelectorAll('main').length") == 1
+
+
 def test_page_explains_a_document(browser: Browser, server: Running) -> None:
     _open(browser, server, query="amber")
     answer = server.post("/search", {"query": "amber", "k": 100, "candidates": 100, "explain": True}).json()
@@ -98,6 +140,9 @@ def test_page_explains_a_document(browser: Browser, server: Running) -> None:
     browser.value("document.querySelector('#reranked .why-button').click()")
     names = browser.value("[...document.querySelectorAll('#reranked .why tbody th')].map(e => e.textContent)")
     assert names == [each["feature"] for each in first["features"]]
+    meanings = browser.value("[...document.querySelectorAll('#reranked .meaning')].map(e => e.textContent)")
+    assert meanings == [each["meaning"] for each in first["features"] if each["meaning"]]
+    assert meanings
     assert browser.value("document.querySelector('#reranked .bar').getBoundingClientRect().width") > 10
     browser.value("document.querySelector('#reranked .why-button').click()")
     assert browser.value("document.querySelectorAll('.why').length") == 0

@@ -68,6 +68,14 @@ def test_an_excerpt_has_the_most_matches() -> None:
     assert part.count("a") == 4
 
 
+def test_an_excerpt_begins_at_a_sentence_that_is_near() -> None:
+    text = "b " * 60 + "end. Here are some words before the a. " + "c " * 60
+    place = text.index(" a.") + 1
+    part, kept = excerpt(text, [[place, place + 1]], 120)
+    assert part.startswith("Here are")
+    assert [part[begin:end] for begin, end in kept] == ["a"]
+
+
 def test_matches_are_words_whose_term_is_in_the_query() -> None:
     def analyse(texts: Any) -> list[list[str]]:  # a stemmer that cuts an s, and takes Chinese letters in pairs
         pairs = [[t[i : i + 2] for i in range(len(t) - 1)] if t > "\u4e00" else [t.rstrip("s")] for t in texts]

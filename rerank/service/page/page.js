@@ -2,9 +2,12 @@
 
 const FIRST = 20;
 const LABELS = ["not relevant", "relevant", "highly relevant"];
+const MOST_LABEL = 9; // a key for each
 const STORE = "rerank.judgements";
 const $ = (id) => document.getElementById(id);
-const state = { models: new Map(), fields: [], query: "", hits: [], model: "", token: "", all: false, number: 0 };
+const state = {
+  models: new Map(), fields: [], query: "", hits: [], model: "", token: "", all: false, number: 0, documents: 0, labels: LABELS,
+};
 const EXPERIMENT = String(new URLSearchParams([...new URLSearchParams(location.search)].filter(
   ([name]) => ["compare", "assign", "method"].includes(name))));
 const SESSION = Math.random().toString(36).slice(2);
@@ -79,10 +82,41 @@ async function readModels() {
   select.value = answer.served;
   state.fields = answer.fields;
   state.logs = answer.logs;
+  state.documents = answer.documents;
+  const highest = Math.min(Math.max(...answer.data.map((entry) => entry.highest_label)), MOST_LABEL);
+  state.labels = Array.from({ length: highest + 1 }, (_, label) => (highest <= 2 ? LABELS[label] : label ? `grade ${label}` : LABELS[0]));
+  drawStart(answer);
   const counts = [20, 50, 100].filter((count) => count < answer.most_documents);
   if (answer.most_documents <= 100) counts.push(answer.most_documents);
   $("candidates").replaceChildren(...counts.map((count) => make("option", { value: count }, String(count))));
   $("candidates").value = String(counts.at(-1));
+}
+
+function drawStart({ documents, examples, served }) {
+  const count = new Intl.NumberFormat("en").format(documents);
+  const shown = state.fields.join(", ");
+  $("about").textContent = documents
+    ? `${count} document${documents === 1 ? "" : "s"} with the fields ${shown}. BM25's order stands beside that of ${served}.`
+    : `${served} ranks texts: it has no collection to search.`;
+  $("examples").replaceChildren("Try: ", ...examples.map((text) => make("a", { href: `#q=${encodeURIComponent(text)}` }, text)));
+  $("examples").hidden = !examples.length;
+  $("start").hidden = Boolean(state.query);
+  $("form").hidden = !documents;
+  if (!documents) $("texts").open = true;
+}
+
+async function rankTexts() {
+  const documents = $("text-box").value.split("\n").map((text) => text.trim()).filter(Boolean);
+  $("error").hidden = true;
+  try {
+    const { results, meta } = await ask("rerank", { query: $("text-query").value, documents, model: $("model").value });
+    const shares = meta.scale === "probability";
+    $("text-scale").textContent = shares ? "Probability of relevance" : "Scores order the texts of one query; they are no probabilities";
+    $("ranked").replaceChildren(...results.map(({ index, relevance_score: score }) => make("li", {},
+      make("span", { class: "rank" }, shares ? `${Math.round(100 * score)} %` : score.toFixed(3)), ` ${documents[index]}`)));
+  } catch (error) {
+    complain(error);
+  }
 }
 
 function shownFields() {
@@ -108,6 +142,7 @@ async function search() {
     if (number !== state.number) return; // a later search has begun
     const { hits, token = "" } = answer.results[0];
     Object.assign(state, { query, model: answer.model, hits, token, all: false });
+    $("start").hidden = true;
     const hash = `#q=${encodeURIComponent(query)}`;
     if (location.hash !== hash) history.pushState(null, "", hash);
     draw();
@@ -139,6 +174,7 @@ function draw() {
   $("bm25").hidden = isReranked() && isAlone();
   $("reranked-title").textContent = `Reranked by ${state.model}`;
   $("lists").classList.toggle("one", isAlone());
+  $("lists").style.gridTemplateRows = `repeat(${1 + Math.min(count, state.hits.length)}, auto)`; // a row for each rank
   $("lists").hidden = !state.hits.length;
   $("switch").hidden = !state.hits.length || isAlone();
   show(isReranked() ? $("lists").dataset.shown : "bm25");
@@ -192,9 +228,9 @@ function marked(hit, name) {
 function tools(hit, entry, list) {
   const score = list === "bm25" ? hit.bm25.score : hit.score;
   const row = make("div", { class: "tools" });
-  LABELS.forEach((meaning, label) => {
+  state.labels.forEach((meaning, label) => {
     row.append(make("button", {
-      type: "button", "data-label": label, title: meaning, "aria-label": `${hit.id}: ${meaning}`,
+      type: "button", "data-label": label, title: meaning, "aria-label": `${label}: ${meaning}, ${hit.id}`,
       "aria-pressed": String(judgements[state.query]?.[hit.id] === label), onclick: () => judge(hit.id, label),
     }, String(label)));
   });
@@ -216,13 +252,14 @@ function explain(hit, entry) {
     return;
   }
   const largest = Math.max(...hit.features.map((each) => Math.abs(each.contribution)));
-  const rows = hit.features.map((each) => {
+  const rows = hit.features.flatMap((each) => {
     const bar = make("div", { class: each.contribution < 0 ? "bar down" : "bar" });
     bar.style.width = `${(100 * Math.abs(each.contribution)) / largest}%`;
     const value = each.value === null ? "missing" : Number(each.value.toPrecision(4)).toString();
     const sign = each.contribution < 0 ? "−" : "+";
-    return make("tr", {}, make("th", { scope: "row" }, each.feature), make("td", { class: "number" }, value),
+    const row = make("tr", {}, make("th", { scope: "row" }, each.feature), make("td", { class: "number" }, value),
       make("td", { class: "number" }, `${sign}${Math.abs(each.contribution).toFixed(3)}`), make("td", { class: "bar-cell" }, bar));
+    return each.meaning ? [row, make("tr", {}, make("td", { class: "meaning", colspan: 4 }, each.meaning))] : [row];
   });
   const names = [["Feature", ""], ["Value", "number"], ["Adds to score", "number"], ["", ""]];
   const head = make("tr", {}, ...names.map(([name, kind]) => make(name ? "th" : "td", name ? { scope: "col", class: kind } : {}, name)));
@@ -306,7 +343,7 @@ function onKey(event) {
     l: () => focusOn(isReranked() ? "reranked" : "bm25", Math.max(number, 0)),
     e: () => entry?.querySelector(".why-button")?.click(),
   };
-  if ("012".includes(event.key) && entry) judge(entry.dataset.id, Number(event.key));
+  if (entry && /^[0-9]$/.test(event.key) && Number(event.key) < state.labels.length) judge(entry.dataset.id, Number(event.key));
   else if (actions[event.key]) actions[event.key]();
   else return;
   event.preventDefault();
@@ -317,6 +354,11 @@ function fromAddress() {
   if (query && query !== state.query) {
     $("query").value = query;
     search();
+  } else if (!query && state.query) { // back to the first screen
+    Object.assign(state, { query: "", hits: [], token: "", number: state.number + 1 });
+    $("query").value = $("status").textContent = "";
+    $("start").hidden = false;
+    draw();
   }
 }
 
@@ -324,6 +366,10 @@ $("form").addEventListener("submit", (event) => {
   event.preventDefault();
   $("query").blur();
   search();
+});
+$("text-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  rankTexts();
 });
 for (const id of ["model", "candidates"]) $(id).addEventListener("change", search);
 $("token").addEventListener("change", () => readModels().then(search, complain));
