@@ -86,7 +86,7 @@ CHANGES = 3  # queries of a page that gained most, and that lost most
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "tsv", "json", "latex"]),
+    type=click.Choice(["table", "tsv", "json", "latex", "markdown"]),
     default="table",
     show_default=True,
     help="Output format.",
@@ -180,6 +180,9 @@ def _named_files(runs: Sequence[Path], baseline: Path | None) -> tuple[dict[str,
         return files, next(iter(files))
     if str(baseline) in files:
         return files, str(baseline)
+    named = [name for name in files if Path(name).stem == str(baseline)]
+    if len(named) == 1 and not baseline.exists():
+        return files, named[0]
     files = run_names((baseline, *runs))
     return files, next(iter(files))
 

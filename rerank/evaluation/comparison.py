@@ -288,9 +288,9 @@ def compare_results(
 
 MARKS = ((0.01, "**"), (0.05, "*"))  # marks for corrected p-values below the bounds
 MARKED = "* and **: corrected p below 0.05 and 0.01"
-FORMATS = ("table", "tsv", "json", "latex")
+FORMATS = ("table", "tsv", "json", "latex", "markdown")
 _BOLD = "\ue000", "\ue001"  # private characters, which become a command when tabulate has escaped the cells
-TABLES = {"table": "simple", "latex": "latex_booktabs"}  # forms of tabulate
+TABLES = {"table": "simple", "latex": "latex_booktabs", "markdown": "github"}  # forms of tabulate
 
 
 def render(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,8 @@ def test_a_run_has_the_name_that_it_is_given(evaluate, tmp_path: Path) -> None:
     assert list(stored["runs"]) == ["run", "Ours", "other=run"]
     assert stored["runs"]["Ours"]["mean"] == stored["runs"]["run"]["mean"]
     assert list(json.loads(evaluate("--baseline Base=run -c -m RR --format json").out)["runs"]) == ["Base", "run"]
+    shutil.copy(tmp_path / "run", tmp_path / "third.run")
+    assert json.loads(evaluate("third.run --baseline third -c -m RR --format json").out)["baseline"] == "third.run"
     refused = evaluate("A=run A=other=run")
     assert refused.code == 2
     assert "expected each name once, got 'A' again" in refused.err

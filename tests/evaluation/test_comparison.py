@@ -74,6 +74,15 @@ def test_measures_whose_figure_is_no_mean_have_no_difference() -> None:
         assert not any(words in text for words in ("Holm over", "W/T/L", "bold:"))
 
 
+def test_markdown_has_the_cells_of_the_table() -> None:
+    qrels, runs = world()
+    result = rerank.compare(qrels, runs, ["AP"])
+    table, markdown = str(result).splitlines(), render(result, "markdown").splitlines()
+    marked = [[cell.strip() for cell in line.strip("|").split("|")] for line in markdown if line.startswith("| ")]
+    plain = [line for line in table if line.startswith(("run ", *runs))]
+    assert [" ".join(row).split() for row in marked] == [line.split() for line in plain]
+
+
 def test_runs_that_answer_other_queries_are_named() -> None:
     qrels, runs = world()
     fewer = {query: runs["better"][query] for query in list(qrels)[5:]}
