@@ -178,10 +178,9 @@ def _named_files(runs: Sequence[Path], baseline: Path | None) -> tuple[dict[str,
     files = run_names(runs)
     if baseline is None:
         return files, next(iter(files))
-    if str(baseline) in files:
-        return files, str(baseline)
-    named = [name for name in files if Path(name).stem == str(baseline)]
-    if len(named) == 1 and not baseline.exists():
+    stems = [] if baseline.exists() else [name for name in files if Path(name).stem == str(baseline)]
+    named = [str(baseline)] if str(baseline) in files else stems
+    if len(named) == 1:
         return files, named[0]
     files = run_names((baseline, *runs))
     return files, next(iter(files))

@@ -435,8 +435,7 @@ def excerpt(text: str, spans: Spans, longest: int) -> tuple[str, Spans]:
 
 def _sentence(text: str, place: int, most: int, margin: int) -> int:
     """Return where the sentence of a place begins, or a margin before the place where that is more than `most`."""
-    ends = (text.rfind(mark, max(0, place - most), place) for mark in (". ", "? ", "! "))
-    end = max(ends)
+    end = max(text.rfind(mark, max(0, place - most), place) for mark in (". ", "? ", "! "))
     return end + 2 if end >= 0 else max(0, place - margin)
 
 

@@ -110,20 +110,16 @@ class Ranking:
         """Whether the candidates come from another source than BM25."""
         return not self.candidates.is_single or self.candidates.sources[0].name != BM25
 
-    @property
-    def highest_label(self) -> int:
-        """Highest label of the judgements that the model holds; 2 where it holds none."""
-        history = None if self.bound is None else self.bound.model.history_
-        return 2 if history is None else int(max(map(max, history.labels)))
-
     def described(self) -> dict[str, Any]:
-        """Return the entry of /models."""
+        """Return the entry of /models; the highest label is that of the judgements that the model holds, 2 without."""
+        history = None if self.bound is None else self.bound.model.history_
+        labels = () if history is None else (label for own in history.labels for label in own)
         return {
             "id": self.name,
             "object": "model",
             "ranker": "bm25" if self.bound is None else self.bound.model.kind,
             "features": 0 if self.bound is None else int(self.bound.model.n_features_in_),
-            "highest_label": self.highest_label,
+            "highest_label": max(1, int(max(labels, default=2))),
             "explains": self.explains,
             "calibrated": self.is_calibrated,
             "checksum": self.checksum,

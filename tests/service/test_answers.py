@@ -277,6 +277,9 @@ def test_models_names_what_requests_can_ask_for(server: Running) -> None:
     assert answer["served"] == "model"
     assert {entry["id"]: entry["explains"] for entry in answer["data"]} == {"bm25": False, "model": True}
     assert {"contents", "title", "body"} <= set(answer["fields"])
+    assert answer["documents"] > 0
+    assert len(answer["examples"]) == 3
+    assert [entry["highest_label"] for entry in answer["data"]] == [2, 2]
     assert server.client.get("/v1/models").json() == answer
 
 
