@@ -286,8 +286,8 @@ def compare_results(
     return comparison
 
 
-MARKS = ((0.01, "**"), (0.05, "*"))  # marks for corrected p-values below the bounds
-MARKED = "* and **: corrected p below 0.05 and 0.01"
+MARKS = ((0.01, ("**", "††")), (0.05, ("*", "†")))  # of a better and a worse run, for corrected p-values below bounds
+MARKED = "* and **: better than the baseline with corrected p below 0.05 and 0.01; † and ††: worse"
 FORMATS = ("table", "tsv", "json", "latex", "markdown")
 _BOLD = "\ue000", "\ue001"  # private characters, which become a command when tabulate has escaped the cells
 TABLES = {"table": "simple", "latex": "latex_booktabs", "markdown": "github"}  # forms of tabulate
@@ -413,7 +413,8 @@ def mean_rows(comparison: Comparison, marked: bool) -> list[list[str]]:
         for number, measure in enumerate(comparison.measures):
             if marked and (run, measure) in comparison.pairs:
                 p_value = comparison.p_values[run][measure]
-                means[number] += next((mark for bound, mark in MARKS if p_value < bound), "")
+                is_worse = comparison.differences[run][measure].difference < 0.0
+                means[number] += next((marks[is_worse] for bound, marks in MARKS if p_value < bound), "")
         rows.append([run, *means])
     return rows
 

@@ -123,8 +123,10 @@ def test_means_that_differ_significantly_are_marked(compared: Comparison) -> Non
     marked = {row[0]: row[1:] for row in mean_rows(compared, marked=True)}
     for run in compared.systems:
         for measure, cell in zip(compared.measures, marked[run], strict=True):
-            assert cell.endswith("*") == compared.is_significant(run, measure)
-    assert not any(cell.endswith("*") for cell in marked[compared.baseline])
+            is_worse = compared.differences[run][measure].difference < 0
+            assert cell.endswith("†" if is_worse else "*") == compared.is_significant(run, measure)
+            assert not cell.endswith("*" if is_worse else "†")
+    assert not any(cell.endswith(("*", "†")) for cell in marked[compared.baseline])
 
 
 def test_chart_has_a_title_a_description_and_a_line_for_each_run(page: str, compared: Comparison) -> None:
