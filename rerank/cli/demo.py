@@ -36,7 +36,8 @@ def next_commands(folder: Path) -> str:
         "training topics (.train) and the others, which are held out (.test):",
         "",
         f"cd {quote(str(folder))}",
-        "rerank train index topics.train.tsv qrels.train.txt --candidates bm25:100 --no-estimate -o model.json",
+        "rerank train index topics.train.tsv qrels.train.txt --candidates bm25:100 --no-history --no-estimate "
+        "-o model.json",
         "rerank rerank index model.json topics.test.tsv -o better.run",
         "rerank evaluate qrels.test.txt bm25.run better.run -m RR@10 -m nDCG@10",
         "rerank evaluate qrels.test.txt bm25.run better.run --topics topics.test.tsv -o report.html",

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, log, shown
 from rerank.features.near_duplicates import query_groups
 from rerank.files.inputs import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.source import check_file, open_source
@@ -33,6 +33,11 @@ from rerank.types.ranking_data import MOST_LABEL
 FOLDS = 20
 REMEDY = "Learn it again (rerank history)."
 HISTORY_FILE = JsonFile("rerank-history", "a history", (REMEDY, REMEDY))
+MANY = 30  # queries, of which two have a document in common where judgements are made for each query anew
+ONE_QUERY = (
+    "history: no document is relevant to two of the %d judged queries: features of judgements say which documents "
+    "another query has taken. Leave them out (--no-history, history=False) where new queries may ask for these again."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +93,11 @@ class History:
         qrels = qrels_of(qrels)
         query_ids = [query_id for query_id in topics if query_id in qrels]
         terms = index.searcher.analyze([topics[query_id] for query_id in query_ids]) if query_ids else []
-        return cls.of_terms(index.forward, dict(zip(query_ids, terms, strict=True)), qrels)
+        history = cls.of_terms(index.forward, dict(zip(query_ids, terms, strict=True)), qrels)
+        named = [doc_id for relevant in history.doc_ids for doc_id in relevant]
+        if len(query_ids) >= MANY and len(set(named)) == len(named):
+            log.warning(ONE_QUERY, len(query_ids))
+        return history
 
     @classmethod
     def of_terms(cls, forward: ForwardIndex, query_terms: Mapping[str, Sequence[str]], qrels: Qrels) -> Self:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given as arguments, settings, strategies as st
 
+import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.history.history import History, read_history
 from tests.features.collection import forward_index
@@ -27,6 +28,22 @@ def file(history: History, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("history") / "history.json"
     history.save(path)
     return path
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_judgements_that_share_no_document_are_warned_of(
+    shared: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    documents = [{"id": f"d{number}", "body": f"word{number} amber"} for number in range(30)]
+    topics = {f"q{number}": f"word{number}" for number in range(30)}
+    qrels = {f"q{number}": {f"d{number}": 1} for number in range(30)}
+    qrels["q0"]["d1"] = int(shared)
+    with rerank.Index.build(documents, tmp_path / "index", vectors=False) as index:
+        History.learn(index, topics, qrels)
+    said = (
+        "history: no document is relevant to two of the 30 judged queries: features of judgements say which documents"
+    )
+    assert (said in caplog.text) is not shared
 
 
 def test_history_is_read_as_it_was_written(history: History, file: Path, small: World, tmp_path: Path) -> None:
