@@ -153,7 +153,8 @@ def learning_curve(
     Raises
     ------
     InvalidInputError
-        If no topic is judged, the study has repeats or tuning, or another process is writing the folder.
+        If no topic is judged, too few are and no system learns nothing, the study has repeats or tuning, or another
+        process is writing the folder.
 
     """
     study = study or Study()
@@ -166,6 +167,11 @@ def learning_curve(
             points = [_point(prepared, system, 0, run) for system, run in prepared.runs.items()]
             systems = [BASE, *prepared.study.trained]
             points += sorted(_points(prepared, folds), key=lambda point: systems.index(point.system))
+            if not points:
+                raise InvalidInputError(
+                    f"data: expected {LEAST_QUERIES} judged queries or more outside each fold, got {len(folds)} "
+                    "in all. Judge more."
+                )
         curve = LearningCurve(study.metric, points, prepared.resources)
         if folder is not None:
             with staged_output(folder, last=f"{FILES}.tsv") as staging:
@@ -210,6 +216,5 @@ def _points(prepared: Prepared, folds: Mapping[str, int]) -> Iterator[CurvePoint
 
 def _point(prepared: Prepared, system: str, queries: int, run: Run) -> CurvePoint:
     """Return the measure of a run of all held-out queries."""
-    measure = prepared.study.metric
-    result = evaluate(prepared.qrels, run, [measure], complete=True)
-    return CurvePoint(system, queries, result.per_query[measure])
+    result = evaluate(prepared.qrels, run, [prepared.study.metric], complete=True)
+    return CurvePoint(system, queries, result.per_query[result.measures[0]])

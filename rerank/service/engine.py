@@ -195,8 +195,6 @@ def strongest_features(
     ]
 
 
-EXAMPLES = 3  # queries of the first screen
-EXAMPLE_WORDS = 8
 _WARM_ROWS = 50
 _AT_ONCE = 50  # stored documents
 Item = TypeVar("Item")
@@ -241,11 +239,11 @@ class Engine:
         self.examples = self._titles() if isinstance(self.collection, Index) else []
 
     def _titles(self) -> list[str]:
-        """Return titles of some documents, or the beginning of their text: queries for the first screen of the page."""
-        spread = np.linspace(0, len(self.index.forward.doc_ids) - 1, EXAMPLES + 2)[1:-1].astype(np.int64)
+        """Return the first eight words of the titles, or else the texts, of three documents: queries to begin with."""
+        spread = np.linspace(0, len(self.index.forward.doc_ids) - 1, 5)[1:-1].astype(np.int64)
         documents = map(stored_fields, self.index.stored_documents(spread))
         texts = [str(document.get("title") or document.get(self.text_field) or "") for document in documents]
-        return list(dict.fromkeys(" ".join(text.split()[:EXAMPLE_WORDS]) for text in texts if text.strip()))
+        return list(dict.fromkeys(" ".join(text.split()[:8]) for text in texts if text.strip()))
 
     def take(self, rankings: Sequence[Ranking]) -> None:
         """Serve rankings from now on, the first under all its names; raises RerankError where one cannot be."""

@@ -20,6 +20,7 @@ from rerank.experiments.learning_curve import (
 from rerank.experiments.study import Study
 from rerank.training.folds import assign_folds, groups_of_topics, logged_groups
 from tests.evaluation.test_page import read
+from tests.rankers.conftest import ranking_data
 from tests.tiny import Tiny, more_queries
 
 STUDY = Study(folds=3, k=50, threads=1)
@@ -122,6 +123,13 @@ def test_few_queries_have_the_systems_that_learn_nothing(index: rerank.Index, co
     assert [point.system for point in curve.points] == ["BM25", "unsupervised"]
     assert "not enough judged queries: a fold leaves fewer than 10 to learn from" in str(curve)
     assert (tmp_path / "curve.html").is_file()
+
+
+def test_few_queries_without_another_system_are_refused() -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"^data: expected 10 judged queries or more outside each fold, got 8 in"
+    ):
+        learning_curve(replace(ranking_data(0, 8), base_scores=None), study=Study(folds=3))
 
 
 @pytest.mark.parametrize(
