@@ -184,7 +184,7 @@ def _langchain(folder: Path, used: Sequence[str]) -> dict[str, Answer]:
 
     def fused(found: dict[str, list[Document]]) -> list[Document]:
         texts = {each.id: each for documents in found.values() for each in documents}
-        runs = [{"q": {each.id: each.metadata["relevance_score"] for each in part}} for part in found.values() if part]
+        runs = [{"q": {each.id: each.metadata["score"] for each in part}} for part in found.values() if part]
         return [texts[doc_id] for doc_id in rerank.fuse(runs)["q"]] if len(runs) > 1 else list(texts.values())
 
     rrf = RunnableParallel(retrievers) | RunnableLambda(fused)

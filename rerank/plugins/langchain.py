@@ -49,14 +49,15 @@ class RerankCompressor(BaseDocumentCompressor):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
-        """Return copies of the best documents, best first, with the score as `metadata["relevance_score"]`.
+        """Return copies of the best documents, best first, with `metadata["score"]`, which they are ordered by.
 
+        `metadata["relevance_score"]` is the same where it is a probability, of a calibrated model, and None otherwise.
         Where the index keeps passages, `metadata["passage"]` is the best one.
         """
         texts = [(document.page_content, document.metadata) for document in documents]
         return [
             documents[number].model_copy(
-                update={"metadata": {**documents[number].metadata, "relevance_score": score, **passage}}
+                update={"metadata": {**documents[number].metadata, **_scores(score, self._texts), **passage}}
             )
             for number, score, passage in self._texts.order_with_passages(query, texts, self.top_n)
         ]
@@ -98,8 +99,15 @@ class RerankRetriever(BaseRetriever):
         )
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        """Return the best documents, best first, with the score as `metadata["relevance_score"]`."""
+        """Return the best documents, best first, with the scores of `RerankCompressor` in their metadata."""
         return [
-            Document(id=doc_id, page_content=text, metadata={**metadata, "id": doc_id, "relevance_score": score})
+            Document(
+                id=doc_id, page_content=text, metadata={**metadata, "id": doc_id, **_scores(score, self._retriever)}
+            )
             for doc_id, score, text, metadata in self._retriever.find(query, self.k)
         ]
+
+
+def _scores(score: float, ranking: TextReranker | DocumentRetriever) -> dict[str, float | None]:
+    """Return the score, and the probability of relevance that it is where the model is calibrated."""
+    return {"score": score, "relevance_score": None if ranking.cutoff is None else score}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence, Sized
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence, Sized, ValuesView
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar, Generic, Self, TypeVar
@@ -228,27 +228,27 @@ class QueryValues(QueryTable, Generic[Value]):
         except KeyError:
             return default
 
-    def items(self) -> Iterator[tuple[str, dict[str, Value]]]:
+    def items(self) -> ItemsView[str, dict[str, Value]]:
         """Return each query id with the value of each of its documents.
 
         Returns
         -------
-        iterator of (str, dict of str to int or float)
+        ItemsView of (str, dict of str to int or float)
             The query, and the labels or scores by document id.
 
         """
-        return ((query_id, self[query_id]) for query_id in self)
+        return ItemsView(self)
 
-    def values(self) -> Iterator[dict[str, Value]]:
+    def values(self) -> ValuesView[dict[str, Value]]:
         """Return the values of the documents of each query.
 
         Returns
         -------
-        iterator of dict of str to int or float
+        ValuesView of dict of str to int or float
             The labels or scores by document id.
 
         """
-        return (self[query_id] for query_id in self)
+        return ValuesView(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -135,7 +135,7 @@ texts = [
     Document(page_content=each["body"], metadata={"id": each["id"], "title": each["title"]}) for each in DOCUMENTS
 ]
 best = RerankCompressor(index="index", model="model.json", top_n=3).compress_documents(texts, QUERY)
-show({each.metadata["id"]: each.metadata["relevance_score"] for each in best})
+show({each.metadata["id"]: each.metadata["score"] for each in best})
 """
 
 LLAMAINDEX = """

@@ -111,7 +111,8 @@ def test_langchain_compressor_orders_documents(
     given = [documents.Document(page_content=text, metadata={"number": n}) for n, text in enumerate(texts)]
     compressor = RerankCompressor(index=index.path, model=model_file, top_n=5)
     kept = compressor.compress_documents(given, collection.topics[QUERY])
-    assert [(each.metadata["number"], each.metadata["relevance_score"]) for each in kept] == expected[:5]
+    assert [(each.metadata["number"], each.metadata["score"]) for each in kept] == expected[:5]
+    assert {each.metadata["relevance_score"] for each in kept} == {None}  # the model is not calibrated
     assert "relevance_score" not in given[0].metadata
     later = asyncio.run(compressor.acompress_documents(given, collection.topics[QUERY]))
     assert [each.page_content for each in later] == [each.page_content for each in kept]
@@ -293,7 +294,9 @@ def _ranked_by(
 
         given = [Document(page_content=text, metadata={"number": n}) for n, text in enumerate(texts)]
         kept = RerankCompressor(index=index, model=model, **least).compress_documents(given, query)
-        return [(each.metadata["number"], each.metadata["relevance_score"]) for each in kept]
+        if least:
+            assert all(each.metadata["relevance_score"] == each.metadata["score"] for each in kept)
+        return [(each.metadata["number"], each.metadata["score"]) for each in kept]
     if framework == "llama_index.core":
         from llama_index.core.schema import NodeWithScore, TextNode
 
@@ -364,7 +367,7 @@ def _found_by(framework: str, path: Path, query: str, **given: Any) -> list[tupl
         from rerank.plugins.langchain import RerankRetriever
 
         documents = RerankRetriever(index=path, k=5, **given).invoke(query)
-        return [(each.id, each.metadata["relevance_score"], each.metadata) for each in documents]
+        return [(each.id, each.metadata["score"], each.metadata) for each in documents]
     import haystack
 
     from rerank.plugins import haystack as plugin

@@ -331,6 +331,7 @@ def test_qrels_and_runs_are_read_as_mappings() -> None:
     for table in (Qrels.of(given), Run.of(given)):
         assert dict(table) == dict(table.items()) == given
         assert (list(table.keys()), list(table.values())) == (list(given), list(given.values()))
+        assert len(table.items()) == len(table.values()) == 2
         assert (table.get("q1"), table.get("x"), table.get("x", {})) == ({"d1": 1}, None, {})
         assert "q2" in table
         assert "x" not in table.keys()  # noqa: SIM118
