@@ -42,24 +42,23 @@ if TYPE_CHECKING:
     from rerank.index.index import Index as Index
     from rerank.pipeline.diversify import diversify as diversify
     from rerank.pipeline.rerank import rerank as rerank, rerank_texts as rerank_texts
-    from rerank.rankers.auto import Auto as Auto, Ensemble as Ensemble
-    from rerank.rankers.boosted import (
-        MART as MART,
-        GBRank as GBRank,
-        LambdaMART as LambdaMART,
-        LogistRank as LogistRank,
-    )
+    from rerank.rankers.auto import Auto as Auto
     from rerank.rankers.coordinate_ascent import CoordinateAscent as CoordinateAscent
     from rerank.rankers.cutoff import Cutoff as Cutoff
+    from rerank.rankers.ensemble import Ensemble as Ensemble
     from rerank.rankers.fusion import apply_fusion as apply_fusion, learn_fusion as learn_fusion
-    from rerank.rankers.linear import (
-        LogisticRegression as LogisticRegression,
-        PlackettLuce as PlackettLuce,
-        RankSVM as RankSVM,
-    )
-    from rerank.rankers.nets import LambdaRank as LambdaRank, RankNet as RankNet, local_optimality as local_optimality
+    from rerank.rankers.gbrank import GBRank as GBRank
+    from rerank.rankers.lambdamart import LambdaMART as LambdaMART
+    from rerank.rankers.lambdarank import LambdaRank as LambdaRank
+    from rerank.rankers.local_optimality import local_optimality as local_optimality
+    from rerank.rankers.logistic_regression import LogisticRegression as LogisticRegression
+    from rerank.rankers.logistrank import LogistRank as LogistRank
+    from rerank.rankers.mart import MART as MART
+    from rerank.rankers.plackett_luce import PlackettLuce as PlackettLuce
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.ranker import read_model as read_model
+    from rerank.rankers.ranknet import RankNet as RankNet
+    from rerank.rankers.ranksvm import RankSVM as RankSVM
     from rerank.retrieval.base import Candidates as Candidates
     from rerank.retrieval.fusion import combine as combine, fuse as fuse
     from rerank.retrieval.sources.nearest import nearest_run as nearest_run
@@ -78,21 +77,21 @@ _HOMES = {
     "Cluster": "rerank.cluster.cluster",
     "CoordinateAscent": "rerank.rankers.coordinate_ascent",
     "Cutoff": "rerank.rankers.cutoff",
-    "Ensemble": "rerank.rankers.auto",
-    "GBRank": "rerank.rankers.boosted",
+    "Ensemble": "rerank.rankers.ensemble",
+    "GBRank": "rerank.rankers.gbrank",
     "History": "rerank.history.history",
     "Index": "rerank.index.index",
-    "LambdaMART": "rerank.rankers.boosted",
-    "LambdaRank": "rerank.rankers.nets",
-    "LogistRank": "rerank.rankers.boosted",
-    "LogisticRegression": "rerank.rankers.linear",
-    "MART": "rerank.rankers.boosted",
-    "PlackettLuce": "rerank.rankers.linear",
+    "LambdaMART": "rerank.rankers.lambdamart",
+    "LambdaRank": "rerank.rankers.lambdarank",
+    "LogistRank": "rerank.rankers.logistrank",
+    "LogisticRegression": "rerank.rankers.logistic_regression",
+    "MART": "rerank.rankers.mart",
+    "PlackettLuce": "rerank.rankers.plackett_luce",
     "Preferences": "rerank.types.preferences",
     "Qrels": "rerank.types",
     "RankBoost": "rerank.rankers.rankboost",
-    "RankNet": "rerank.rankers.nets",
-    "RankSVM": "rerank.rankers.linear",
+    "RankNet": "rerank.rankers.ranknet",
+    "RankSVM": "rerank.rankers.ranksvm",
     "RankingData": "rerank.types",
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",
@@ -121,7 +120,7 @@ _HOMES = {
     "import_model": "rerank.exchange.models",
     "interleave": "rerank.clicks.interleaving",
     "learn_fusion": "rerank.rankers.fusion",
-    "local_optimality": "rerank.rankers.nets",
+    "local_optimality": "rerank.rankers.local_optimality",
     "model_card": "rerank.explanation.card",
     "nearest_run": "rerank.retrieval.sources.nearest",
     "off_policy_value": "rerank.clicks.off_policy",

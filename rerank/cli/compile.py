@@ -47,7 +47,7 @@ def compile_training() -> None:
     """Train on random rows, and score them."""
     import numpy as np
 
-    from rerank.rankers.boosted import LambdaMART
+    from rerank.rankers.lambdamart import LambdaMART
 
     random = np.random.default_rng(0)
     X = random.normal(size=(N_ROWS, N_COLUMNS)).astype(np.float32)

@@ -29,8 +29,10 @@ from rerank.exchange.tree_libraries import model_text
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import category_values, coded, feature_matrix, finite_column, numbers
-from rerank.rankers.boosted import MART, BoostedTrees, LambdaMART
+from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.early_stopping import EarlyStopping, callback_fault
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.mart import MART
 from rerank.rankers.parameters import SAME, check_names
 from rerank.rankers.training_context import TrainingContext
 from rerank.rankers.training_set import TrainingSet

@@ -1,9 +1,5 @@
 """What the rankers of boosted trees share: trees one after the other on the gradients of an objective.
 
-LambdaMART: boosted trees on LambdaRank's gradients; with start='base', LambdaSMART of its base ranker.
-
-Boosted trees on costs that labels define: MART, LogistRank (Yin et al. 2016), GBRank (Zheng et al. 2007).
-
 Sizes of trees that are not given follow the number of training queries. With few judged queries many large trees fit
 their noise. With many, the sizes are LightGBM's. Those of fewer than 300 queries were chosen on 8 draws of 10, 20 and
 40 queries of each development collection.
@@ -14,7 +10,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numba
@@ -23,24 +18,15 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, log
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.base import Objective, known_objectives, objective_class
-from rerank.objectives.costs import (
-    CrossEntropyNDCG,
-    ExponentialPairs,
-    GBRankObjective,
-    LogistRankObjective,
-    PreferencePairs,
-)
-from rerank.objectives.lambdarank import lambdarank_for, order_matters
+from rerank.objectives.base import Objective
+from rerank.objectives.lambdarank import order_matters
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.base_weight import BaseWeight, WeightedBase
 from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import (
-    NORMALIZE,
     SEED,
-    Metric,
     base_parameter,
     jobs_parameter,
     parameter,
@@ -48,12 +34,9 @@ from rerank.rankers.parameters import (
     watched_metric,
 )
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
-from rerank.rankers.validation import Validation
-from rerank.retrieval.best_alpha import TOLERANCE
-from rerank.runtime.codec import Choice, Flag, Number, Whole, at
+from rerank.runtime.codec import Choice, Number, Whole, at
 from rerank.runtime.progress import track
 from rerank.trees.binned_data import BinnedData, bin_with
 from rerank.trees.booster import Booster, Gradients, StepLength
@@ -525,213 +508,3 @@ class BoostedTrees(ForestRanker):
             f"no split in {self.forest_.n_trees} trees. Lower min_child_samples ({self._sizes.min_child_samples}) or "
             f"min_child_weight ({self.min_child_weight:g}), or give more queries"
         )
-
-
-STEPS = ("fixed", "line-search")
-
-
-@register("lambdamart")
-@dataclass(eq=False, repr=False)
-class LambdaMART(BoostedTrees):
-    """Boosted regression trees with LambdaRank's gradients; with a base and start='base', the papers' LambdaSMART.
-
-    Preference pairs have no labels, from which the change of a measure could be computed. The trees are then trained
-    with RankNet's gradients (section 2), where each pair has the weight of its query; truncation_level and normalize
-    have no effect.
-
-    There are two intended differences from Burges: pairs are considered down to `truncation_level` instead of the
-    measure's own cut-off, and `normalize` normalises the gradients of each query. Both defaults are LightGBM's. For
-    nDCG@10 on validation queries, no level from 10 to 100 was better than 30 on both collections that were tried;
-    without `normalize`, both were slightly better (at most 0.005) with a fixed number of trees
-    (`benchmarks truncation`, docs/benchmarks.md).
-
-    References
-    ----------
-    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.
-
-    """
-
-    learns_from_pairs: ClassVar[bool] = True
-    weighs_rows: ClassVar[bool] = True
-
-    metric: Any = parameter(
-        "nDCG@10",
-        Metric(),
-        "Measure to optimise, also used for early stopping. A function score(ranked_labels, ideal_labels) takes "
-        "seconds per tree.",
-    )
-    truncation_level: int = parameter(
-        30,
-        Whole(1, 1_000_000),
-        "Ranks to which pairs of documents are considered (lambdarank_truncation_level of LightGBM); for P and R, "
-        "their own cut-off.",
-        search=(10, 30, 99),
-    )
-    sigma: float | None = parameter(
-        None,
-        Number(1e-9, 1e9, optional=True),
-        "Slope of the pairwise logistic function. None: 1; with start='base', 1 / the spread of the base scores at the "
-        "top. Has no effect on trees that are trained from scratch, apart from the scale of their scores.",
-    )
-    normalize: bool = parameter(True, Flag(), NORMALIZE)
-    step: str = parameter(
-        "fixed",
-        Choice(lambda: STEPS),
-        "Factor of each tree. fixed: the learning rate. line-search: the factor with the best metric on the training "
-        "queries, found exactly (Burges 2010, section 7.1), or the learning rate if no other factor is better.",
-    )
-
-    def _unit(self, train: TrainingSet) -> float:
-        return 1.0 / self.sigma if self.sigma else spread_at_the_top(train, self.truncation_level)
-
-    def _step_length(self, train: TrainingSet) -> StepLength | None:
-        if self.step == "fixed":
-            return None
-        if train.pairs is not None:
-            raise InvalidInputError(
-                "step: expected fixed beside preferences, got 'line-search', which measures labels. Leave it out."
-            )
-        return partial(_searched, Validation(train, parse_measure(self.metric)), self.learning_rate)
-
-    def _objective(self, train: TrainingSet) -> Objective:
-        if train.pairs is not None:
-            return PreferencePairs(*train.weighted_pairs(evenly=False))
-        shape = 1.0, self.truncation_level, self.normalize, train.row_weights
-        return lambdarank_for(parse_measure(self.metric), train.lists, train.weights, *shape)
-
-
-def _searched(training: Validation, learning_rate: float, scores: Floats, tree: Floats) -> float:
-    """Return the share of a tree with which the measure is best on the training queries.
-
-    The papers' (1 - alpha) F + alpha h ranks as F + share h with share = alpha / (1 - alpha), any number above 0.
-    """
-    share = training.best_step(scores, tree)
-    gain = training.value(scores + share * tree) - training.value(scores + learning_rate * tree)
-    return share if gain > TOLERANCE else learning_rate
-
-
-OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
-    "ranknet": PreferencePairs,
-    "exponential": ExponentialPairs,
-}
-
-
-@register("mart")
-@dataclass(eq=False, repr=False)
-class MART(BoostedTrees):
-    """Boosted regression trees that minimise a cost function of the labels, e.g. least squares.
-
-    F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, the mean of y for
-    logistrank, and 0 for objectives of pairs.
-
-    Preference pairs need the objective ranknet or exponential; each pair has the weight of its query.
-
-    References
-    ----------
-    J. Friedman, Greedy function approximation: a gradient boosting machine, Annals of Statistics 29, 2001.
-    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, sections 5 and 6.
-
-    """
-
-    learns_from_pairs: ClassVar[bool] = True
-    weighs_rows: ClassVar[bool] = True
-
-    objective: str = parameter("least-squares", Choice(known_objectives), "Name of the cost function to minimise.")
-
-    def _objective(self, train: TrainingSet) -> Objective:
-        if train.pairs is not None and self.objective not in OF_PAIRS:
-            raise InvalidInputError(
-                f"objective: expected {' or '.join(OF_PAIRS)} beside preferences, got {self.objective!r}. Choose one "
-                "of them."
-            )
-        if train.pairs is not None:
-            return OF_PAIRS[self.objective](*train.weighted_pairs(evenly=False))
-        kind = objective_class(self.objective)
-        if len(train.row_weights) and not kind.weighs_rows:
-            able = ", ".join(name for name, objective in known_objectives().items() if objective.weighs_rows)
-            raise InvalidInputError(
-                f"objective: expected {able} beside weights of rows, got {self.objective!r}. Choose one of them, "
-                "or give all rows of a query one weight."
-            )
-        of_labels = kind(train.query_ptr, train.weights, train.labels, documents=train.row_weights)
-        return replace(of_labels, seed=self._seed()) if isinstance(of_labels, CrossEntropyNDCG) else of_labels
-
-
-@register("logistrank")
-@dataclass(eq=False, repr=False)
-class LogistRank(BoostedTrees):
-    """Boosted regression trees on the responses y / (1 + exp(y F)) times scale(label), 3, 2, 1, 1, 1 from perfect down.
-
-    y is 1 for the upper half of the grades, else -1. A leaf is sum r / sum |r (2 - |r|)| over its responses r; F_0 is
-    the mean of y. Conventions for other grades than five: `rerank.objectives.costs`.
-
-    References
-    ----------
-    D. Yin et al., Ranking relevance in Yahoo search, KDD 2016, section 3.
-
-    """
-
-    def _objective(self, train: TrainingSet) -> Objective:
-        return LogistRankObjective(train.query_ptr, train.weights, train.labels)
-
-
-@register("gbrank")
-@dataclass(eq=False, repr=False)
-class GBRank(BoostedTrees):
-    """Regression trees trained on the pairs of documents that are in the wrong order.
-
-    Each iteration selects the pairs in which x has a higher label than y but h(x) < h(y) + tau. A tree g is fitted to
-    the targets h(y) + tau for x and h(x) - tau for y, and is averaged with the earlier trees:
-
-        h_k = (k h_(k-1) + learning_rate g_k) / (k + 1)
-
-    `predict` returns (k + 1) h_k, which gives the same order and keeps the unit of the base scores. The curvature of a
-    row is its number of targets, so that splits and leaves are those of least squares. h_0 is the base score minus the
-    mean of the query, divided by the spread of the base scores, so that the targets are around 0.
-
-    References
-    ----------
-    Z. Zheng et al., A general boosting method and its application to learning ranking functions for web search,
-    NIPS 2007, algorithm 1.
-
-    """
-
-    learning_rate: float = parameter(
-        1.0, Number(1e-9, 10.0), "Weight eta of each tree in the average of the trees.", search=(0.25, 0.5, 1.0, 2.0)
-    )
-    tau: float = parameter(
-        0.1,
-        Number(1e-9, 1e9),
-        "Margin between the two documents of a pair; for a warm start, in units of the spread of the base scores at "
-        "the top.",
-    )
-    keep_pairs: bool = parameter(
-        False,
-        Flag(),
-        "Whether to train each tree on the misordered pairs of all iterations so far, with the targets of their "
-        "iteration, instead of those of the current iteration only.",
-    )
-
-    averages: ClassVar[bool] = True
-
-    def _objective(self, train: TrainingSet) -> Objective:
-        return GBRankObjective(train.query_ptr, train.weights, train.labels, self.tau)
-
-    def _gradients(self, objective: Objective) -> Gradients:
-        """Return the gradients at g = 0 of the squared distance of a tree g from the targets.
-
-        They fill grad (n_rows,) with the negative sum of each row's targets and hess with their number, so that leaves
-        become the means of the targets.
-        """
-        earlier: list[tuple[Floats, Floats]] = []  # sums and numbers of the targets of the trees so far
-
-        def fill(scores: Floats, grad: Floats, hess: Floats) -> None:
-            objective.gradients(scores, grad, hess)
-            grad -= hess * scores
-            if self.keep_pairs:
-                for sums, numbers in earlier:
-                    grad += sums
-                    hess += numbers
-                earlier[:] = [(grad.copy(), hess.copy())]
-
-        return fill

@@ -58,12 +58,13 @@ from rerank.files.inputs import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.costs import PlackettLuceObjective
-from rerank.rankers.auto import Auto, complete_member
+from rerank.rankers.auto import Auto
 from rerank.rankers.base_unit import deviation_in_queries
 from rerank.rankers.base_weight import mean_and_error
 from rerank.rankers.bases import ModelBase
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.combination import complete_member
 from rerank.rankers.imported import ImportedWeights
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.probability_map import least_within_bounds
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.registry import register

@@ -1,4 +1,4 @@
-"""Linear rankers: scores are base + inputs @ weights, the weights the minimum of a regularised cost.
+"""What linear rankers share: scores are base + inputs @ weights, the weights the minimum of a regularised cost.
 
 Smooth costs are minimised by L-BFGS (`lbfgs.py`), the pairwise hinge by bundles (`bundle.py`).
 """
@@ -15,18 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.objectives.base import LabelCost
-from rerank.objectives.costs import Hinge, Logistic, PlackettLuceObjective
 from rerank.rankers.base_unit import spread_at_the_top, start_in_units
-from rerank.rankers.bundle import minimise_by_bundle
 from rerank.rankers.lbfgs import Guess, minimise_smooth
 from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.probability_map import least_within_bounds
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import register
 from rerank.rankers.standardizer import BLOCK, Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
-from rerank.rankers.training_set import TrainingSet, check_pairs, pair_counts
+from rerank.rankers.training_set import TrainingSet, check_pairs
 from rerank.runtime.codec import Number, Whole
 from rerank.runtime.numerics import array_dot, cross_product, gram, inverse, product
 from rerank.types import Floats, Ints, query_rows
@@ -267,76 +264,3 @@ def linear_scores(weights: Floats, inputs: NDArray[np.float32]) -> Floats:
     """Return inputs (n_rows, n_inputs) times weights, (n_rows,) float64; one weight more is an intercept."""
     n_inputs = inputs.shape[1]
     return product(inputs, weights[:n_inputs]) + weights[n_inputs:].sum()  # type: ignore[no-any-return]
-
-
-@register("logisticregression")
-@dataclass(eq=False, repr=False)
-class LogisticRegression(LinearCostRanker):
-    """Linear model of the log-odds that a document is relevant (has a label above 0).
-
-        1/2 |w|^2 + C sum over documents of log(1 + exp(-y s)),    s = base + inputs @ w + b,  y in {-1, 1}
-
-    The intercept b is not penalised. Each document has the weight of its query.
-    """
-
-    has_intercept = True
-
-    def _objective(self, train: TrainingSet) -> LabelCost:
-        return Logistic(train.query_ptr, train.weights, train.labels, sigma=0.5)
-
-
-@register("plackettluce")
-@dataclass(eq=False, repr=False)
-class PlackettLuce(LinearCostRanker):
-    """Linear ranker that maximises the Plackett-Luce likelihood of the judged order.
-
-        1/2 |w|^2 - C sum over queries of log P(judged order)
-        P = product over documents i of exp(s_i) / (exp(s_i) + sum over j with l_j < l_i of exp(s_j))
-
-    Documents with equal labels have no order: each is compared only with itself and the documents with lower labels.
-
-    References
-    ----------
-    R. Plackett, The analysis of permutations, Applied Statistics 24, 1975.
-    F. Xia et al., Listwise approach to learning to rank (ListMLE), ICML 2008, section 4.
-
-    """
-
-    def _objective(self, train: TrainingSet) -> LabelCost:
-        return PlackettLuceObjective(train.query_ptr, train.weights, train.labels)
-
-
-HINGE_TOLERANCE = 1e-3  # share of the weights' norm by which the minimum may be missed
-
-
-@register("ranksvm")
-@dataclass(eq=False, repr=False)
-class RankSVM(LinearCostRanker):
-    """Linear ranker that minimises the pairwise hinge.
-
-        1/2 |w|^2 + C sum over queries of the mean over pairs with l_i > l_j of max(0, 1 - (s_i - s_j))
-
-    The cost of a query is multiplied by its weight, whatever its number of pairs. The minimum is unique; the bundle
-    method finds its weights to within a thousandth.
-
-    References
-    ----------
-    T. Joachims, Optimizing search engines using clickthrough data, KDD 2002.
-    R. Herbrich, T. Graepel and K. Obermayer, Large margin rank boundaries for ordinal regression, 2000.
-
-    """
-
-    C: float = parameter(
-        0.1,
-        Number(1e-12, 1e12),
-        "Inverse of the regularisation strength, as in scikit-learn: smaller values regularise more.",
-        search=(0.001, 0.01, 0.1, 1.0, 10.0),
-    )
-
-    max_iter: int = parameter(1000, Whole(1, 1_000_000), "Maximum number of iterations.")
-
-    def _objective(self, train: TrainingSet) -> LabelCost:
-        return Hinge(train.query_ptr, train.weights / pair_counts(train), train.labels)
-
-    def _iterates(self, cost: Cost) -> Iterator[Floats]:
-        return minimise_by_bundle(cost.value_and_gradient, cost.n_weights, HINGE_TOLERANCE, self.max_iter)

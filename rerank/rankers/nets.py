@@ -1,13 +1,10 @@
-"""RankNet and LambdaRank: a two-layer net, its weights updated once per query; and the measure near a model's weights.
+"""What the nets share: two layers, whose weights are updated once per query.
 
 s(x) = sum_k output_k tanh(bias_k + sum_f hidden_fk x_f)
-
-`local_optimality` moves a model's weights along random directions (Burges 2010, section 4.2).
 """
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,37 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.files.inputs import RunLike
-from rerank.metrics.base import Measure
-from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.objectives.costs import PreferencePairs, RankNetObjective
-from rerank.objectives.lambdarank import lambdarank_for, order_matters
 from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.linear import StandardizedRanker
 from rerank.rankers.model_file import PROGRESS
-from rerank.rankers.parameters import (
-    JOBS,
-    NORMALIZE,
-    SEED,
-    Metric,
-    base_parameter,
-    parameter,
-    stopping_parameter,
-    watched_metric,
-)
-from rerank.rankers.registry import register
+from rerank.rankers.parameters import JOBS, SEED, base_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.standardizer import BLOCK, Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
-from rerank.rankers.training_set import TrainingSet, check_training_data, pair_counts
-from rerank.rankers.validation import Validation
-from rerank.runtime.codec import Flag, Number, Whole
+from rerank.rankers.training_set import TrainingSet
+from rerank.runtime.codec import Number, Whole
 from rerank.runtime.kernels import kernel
-from rerank.runtime.numerics import array_dot, cross_product, exp, product
-from rerank.runtime.progress import track
+from rerank.runtime.numerics import cross_product, exp, product
 from rerank.runtime.threads import kernel_threads
-from rerank.types import Floats, RankingData
+from rerank.types import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,179 +248,3 @@ class Adam:
 def net_scores(net: Net, inputs: NDArray[np.float32]) -> Floats:
     """Return the scores of stored inputs (n_rows, n_inputs), (n_rows,) float64."""
     return np.concatenate([net.scores(inputs[first : first + BLOCK]) for first in range(0, len(inputs), BLOCK)])
-
-
-@register("ranknet")
-@dataclass(eq=False, repr=False)
-class RankNet(NetRanker):
-    """A two-layer net that minimises the pairwise logistic cost.
-
-    P_ij = 1 / (1 + exp(-(s_i - s_j))) is the probability that document i is better than j; the cost of a pair is the
-    cross entropy with P̄_ij, which is 1 if i has the higher label, or the probability of a preference pair. The cost of
-    a query is multiplied by its weight, whatever its number of pairs.
-
-    References
-    ----------
-    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 2.
-
-    """
-
-    learns_from_pairs: ClassVar[bool] = True
-
-    def _objective(self, query: TrainingSet) -> Objective | None:
-        if query.pairs is None:
-            if len(np.unique(query.labels)) < 2:
-                return None
-            return RankNetObjective(query.query_ptr, query.weights / pair_counts(query), query.labels)
-        better, worse, probabilities = query.pairs
-        if not len(better):
-            return None
-        weights = np.full(len(better), query.weights[0] / len(better))
-        return PreferencePairs(better, worse, probabilities, weights)
-
-
-@register("lambdarank")
-@dataclass(eq=False, repr=False)
-class LambdaRank(NetRanker):
-    """A two-layer net whose gradients are LambdaRank's, for any measure.
-
-        lambda_ij = -|dM_ij| / (1 + exp(s_i - s_j))    for documents i above j in label
-
-    References
-    ----------
-    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 4.
-
-    """
-
-    metric: Any = parameter("nDCG@10", Metric(), "Measure to optimise, also used for early stopping.")
-    truncation_level: int = parameter(
-        30,
-        Whole(1, 1_000_000),
-        "Ranks to which pairs of documents are considered (lambdarank_truncation_level of LightGBM); for P and R, "
-        "their own cut-off.",
-        search=(10, 30, 99),
-    )
-    normalize: bool = parameter(True, Flag(), NORMALIZE)
-
-    def _objective(self, query: TrainingSet) -> Objective | None:
-        measure = parse_measure(self.metric)
-        if measure.trainable and not order_matters(measure, query.lists).any():
-            return None
-        return lambdarank_for(measure, query.lists, query.weights, 1.0, self.truncation_level, self.normalize)
-
-
-ROUNDING = 1e-12  # of the measure: smaller differences are not counted
-
-
-@dataclass(frozen=True)
-class LocalOptimality:
-    """How the measure changed along random directions from a model's weights.
-
-    Attributes
-    ----------
-    value : float
-        The measure's mean at the model's own weights.
-    rises, falls : int
-        Directions along which the measure rose, and fell.
-    unchanged : int
-        Directions along which it did neither; they are no evidence of an optimum.
-    best : float
-        The highest mean along any direction.
-    confidence : float
-        That fewer than p0 of the directions in which the measure changes are rising ones: 1 - (1 - p0)^falls where
-        none rose, else 0.
-
-    """
-
-    value: float
-    rises: int
-    falls: int
-    unchanged: int
-    best: float
-    confidence: float
-
-
-def local_optimality(
-    model: Any,
-    data: RankingData,
-    metric: str | Measure,
-    n: int = 459,
-    *,
-    step: float = 0.01,
-    p0: float = 0.01,
-    random_state: int = 0,
-    base: RunLike | None = None,
-) -> LocalOptimality:
-    """Move a model's weights along n random directions, and count where the measure rises, falls and stays.
-
-    At an optimum, the measure falls in every direction (section 4.2). Only directions in which it falls increase the
-    confidence, so that a model whose measure never changes has confidence 0.
-
-    Parameters
-    ----------
-    model : Ranker
-        A fitted net, linear model or boosted trees: a model with `weights()` and `with_weights()`.
-    data : RankingData
-        Labelled data; for the question of section 4.2 the model's training data.
-    metric : str or Measure
-        Measure, by ir_measures' name; its mean is weighted by the queries' weights.
-    n : int
-        Number of directions, which are Gaussian and so uniform on the sphere. 459 falling ones support 99 % confidence
-        that fewer than 1 % of all directions rise: n >= log(1 - confidence) / log(1 - p0).
-    step : float
-        Length of a move, relative to the Euclidean norm of the weights. A step that is too small changes no order, and
-        one that is too large leaves the neighbourhood. If the measure is unchanged in many directions, the confidence
-        is low: use a larger step.
-    p0 : float
-        Share of rising directions that is to be ruled out.
-    random_state : int
-        Seed of the directions.
-    base : Run, {qid: {docid: score}} or path, optional
-        The run to start from, where the model was warm-started from a run.
-
-    Returns
-    -------
-    LocalOptimality
-        Counts of the directions, and the bound on the probability.
-
-    Raises
-    ------
-    InvalidInputError
-        For a model without weights, and where n or step is not above 0.
-
-    References
-    ----------
-    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 4.2.
-
-    """
-    if not hasattr(model, "with_weights"):
-        raise InvalidInputError(
-            f"model: expected one with weights()/with_weights(), got {type(model).__name__}. Pass a net, a linear "
-            "model or boosted trees."
-        )
-    if n < 1 or not 0.0 < step < math.inf or not 0.0 < p0 < 1.0:
-        raise InvalidInputError(
-            f"n, step, p0: expected finite numbers above 0, p0 below 1, got {n}, {step} and {p0}. Change them."
-        )
-    weights = model.weights()
-    check_training_data(data, "data")
-    rows = TrainingSet.of(data, np.zeros(data.n_rows))
-    validation = Validation(rows, parse_measure(metric))
-
-    def value_at(moved: Floats) -> float:
-        return validation.value(model.with_weights(moved).predict(data, base=base)[rows.order])
-
-    if not weights.any():
-        raise InvalidInputError("model: expected weights other than 0, got none. Train it for longer.")
-    random = np.random.default_rng(random_state)
-    length = step * math.sqrt(array_dot(weights, weights))
-    values = np.empty(n)
-    with kernel_threads(None, data.n_rows):
-        value = value_at(weights)
-        for number in track(range(n), "directions", n):
-            direction = random.standard_normal(len(weights))
-            values[number] = value_at(weights + length * direction / math.sqrt(array_dot(direction, direction)))
-    rises = int((values > value + ROUNDING).sum())
-    falls = int((values < value - ROUNDING).sum())
-    confidence = 0.0 if rises else 1.0 - (1.0 - p0) ** falls
-    return LocalOptimality(value, rises, falls, n - rises - falls, float(values.max()), confidence)

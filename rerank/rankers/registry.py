@@ -4,13 +4,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from rerank.rankers.parameters import (
-    declared_parameters,
-    documentation,
-)
-from rerank.runtime.codec import (
-    Anything,
-)
+from rerank.rankers.parameters import declared_parameters, documentation
+from rerank.runtime.codec import Anything
 from rerank.runtime.registry import Registry
 
 _REGISTRY: Registry[type[Any]] = Registry("ranker", "rerank.rankers")

@@ -33,7 +33,7 @@ from rerank.clicks.estimates import PRIOR, Cells, ClickEstimates, estimate_click
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, log
 from rerank.features.extract import scores_in
-from rerank.rankers.boosted import MART
+from rerank.rankers.mart import MART
 from rerank.runtime.progress import InProcess
 from rerank.training.cross_validation import FoldData, FoldTraining, cross_validated
 from rerank.training.folds import FOLDS, LEAST_QUERIES, assign_folds, groups_by_id

@@ -11,7 +11,7 @@ from rerank.features.recipe import Missing, Recipe, known_families
 from rerank.history.history import History
 from rerank.history.learned_family import LearnedFamily
 from rerank.history.neighbours import document_neighbours
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.types import Qrels, RankingData
 from tests.features.collection import forward_index
 from tests.history.conftest import World, world

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.arrays import data_from_arrays, feature_matrix, finite_column
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import read_model
 from rerank.runtime.mapped_rows import BLOCK_BYTES
 from rerank.types.ranking_data import first_infinite

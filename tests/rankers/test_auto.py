@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.auto import Auto, binned_for
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.auto import Auto
+from rerank.rankers.combination import binned_for
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.training_set import TrainingSet
 from tests.rankers.conftest import ranking_data
 from tests.rankers.test_laws import ndcg

@@ -9,7 +9,8 @@ import pytest
 
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.base_weight import NAMES, RATIOS, BaseWeight, WeightedBase
-from rerank.rankers.boosted import LambdaMART, sizes_of
+from rerank.rankers.boosted import sizes_of
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import read_model
 from rerank.rankers.registry import ranker_class
 from rerank.rankers.training_set import TrainingSet, without_start

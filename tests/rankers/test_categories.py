@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.auto import Ensemble
-from rerank.rankers.boosted import BoostedTrees, LambdaMART
-from rerank.rankers.linear import RankSVM
+from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.ensemble import Ensemble
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import read_model
+from rerank.rankers.ranksvm import RankSVM
 from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.types import RankingData, query_rows
 from tests.rankers.conftest import model_from_dict, ranking_data

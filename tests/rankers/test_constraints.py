@@ -10,8 +10,11 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.rankers.auto import Auto, Ensemble
-from rerank.rankers.boosted import MART, BoostedTrees, LambdaMART
+from rerank.rankers.auto import Auto
+from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.ensemble import Ensemble
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.mart import MART
 from rerank.rankers.ranker import Ranker, read_model
 from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.types import RankingData

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker, read_model
 from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.types import RankingData

@@ -9,9 +9,13 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
-from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.linear import LogisticRegression, PlackettLuce, RankSVM
-from rerank.rankers.nets import LambdaRank, RankNet, local_optimality
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.lambdarank import LambdaRank
+from rerank.rankers.local_optimality import local_optimality
+from rerank.rankers.logistic_regression import LogisticRegression
+from rerank.rankers.plackett_luce import PlackettLuce
+from rerank.rankers.ranknet import RankNet
+from rerank.rankers.ranksvm import RankSVM
 
 SMALL = {"n_estimators": 20, "num_leaves": 6, "min_child_samples": 5, "n_jobs": 1}
 

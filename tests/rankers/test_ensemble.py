@@ -11,8 +11,9 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.lambdarank import lambdarank_for
-from rerank.rankers.auto import Ensemble, newton_step, read_members, spell_members
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.combination import read_members, spell_members
+from rerank.rankers.ensemble import Ensemble, newton_step
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import read_model
 from rerank.rankers.training_context import ALONE
 from rerank.rankers.training_set import TrainingSet

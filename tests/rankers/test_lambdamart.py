@@ -8,7 +8,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.types import RankingData, pointers
 from rerank.types.order import trec_order
 from tests.rankers.conftest import ranking_data

@@ -9,7 +9,7 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import read_model
 from rerank.rankers.training_set import TrainingSet
 from rerank.rankers.validation import Validation

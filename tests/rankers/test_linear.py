@@ -7,7 +7,10 @@ import pytest
 from scipy.optimize import check_grad
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.linear import HINGE_TOLERANCE, TOLERANCE, Cost, LogisticRegression, PlackettLuce, RankSVM, _drawn
+from rerank.rankers.linear import TOLERANCE, Cost, _drawn
+from rerank.rankers.logistic_regression import LogisticRegression
+from rerank.rankers.plackett_luce import PlackettLuce
+from rerank.rankers.ranksvm import HINGE_TOLERANCE, RankSVM
 from rerank.rankers.standardizer import Standardizer
 from rerank.rankers.training_set import TrainingSet
 from tests.oracles import linear as oracle

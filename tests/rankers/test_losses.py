@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rerank.objectives.base import LabelObjective, objective_class
-from rerank.rankers.boosted import MART
+from rerank.rankers.mart import MART
 from rerank.types import Floats, pointers
 from tests.rankers.test_lambdamart import ndcg
 

@@ -9,7 +9,10 @@ from sklearn.base import clone
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import objective_class
 from rerank.rankers.base_unit import start_in_units
-from rerank.rankers.boosted import MART, GBRank, LambdaMART, LogistRank
+from rerank.rankers.gbrank import GBRank
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.logistrank import LogistRank
+from rerank.rankers.mart import MART
 from rerank.rankers.training_set import TrainingSet
 from rerank.trees.booster import Booster
 from rerank.trees.content import bin_rows

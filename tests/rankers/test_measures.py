@@ -10,8 +10,8 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.nets import LambdaRank
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.lambdarank import LambdaRank
 from rerank.rankers.ranker import read_model
 from rerank.types import RankingData, query_rows
 from tests.metrics.examples import EXAMPLES

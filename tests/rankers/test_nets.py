@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.nets import Adam, LambdaRank, Net, RankNet
+from rerank.rankers.lambdarank import LambdaRank
+from rerank.rankers.nets import Adam, Net
 from rerank.rankers.ranker import read_model
+from rerank.rankers.ranknet import RankNet
 from rerank.rankers.standardizer import Standardizer
 from rerank.rankers.training_set import TrainingSet
 from rerank.types import RankingData

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.auto import Ensemble
-from rerank.rankers.boosted import MART, LambdaMART
-from rerank.rankers.nets import RankNet
+from rerank.rankers.ensemble import Ensemble
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.mart import MART
 from rerank.rankers.rankboost import RankBoost
 from rerank.rankers.ranker import Ranker, read_model
+from rerank.rankers.ranknet import RankNet
 from rerank.rankers.registry import known_rankers
 from rerank.types import RankingData
 from tests.rankers.conftest import ranking_data

@@ -14,8 +14,8 @@ import pytest
 import scipy.sparse
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.auto import Ensemble
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.ensemble import Ensemble
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import known_rankers, ranker_class
 from tests.rankers.conftest import ranking_data

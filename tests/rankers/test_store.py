@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import FileFormatError, MissingFileError, ModelMismatchError
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import read_model
 from rerank.rankers.registry import known_rankers, ranker_class
 

@@ -14,7 +14,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.index.bound_model import BoundModel
 from rerank.rankers import retriever_checks
 from rerank.rankers.bases import UnsupervisedBase
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker, read_model
 from rerank.types import RankingData, Run
 from rerank.types.retriever import Retriever
