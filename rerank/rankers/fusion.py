@@ -6,7 +6,7 @@ Weights w of at least 0 minimise
 
 F         of each run `deviations`, and the reciprocal rank in units of that of rank 1 (or one normalization alone, for
           engines that know no other); a missing document has 0, as the lowest of the run has
-C         Plackett and Luce's cost (`rerank/objectives/costs.py`)
+C         Plackett and Luce's cost (`rerank/objectives/lists.py`)
 start     equal weights of the scores, 0 of the ranks: the sum of standard scores, which is strong without judgements
 strength  of several the one that is best on held-out queries: with few queries the weights stay near equal ones
 
@@ -57,7 +57,7 @@ from rerank.features.near_duplicates import near_groups
 from rerank.files.inputs import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure, ranks
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.costs import PlackettLuceObjective
+from rerank.objectives.lists import PlackettLuceObjective
 from rerank.rankers.auto import Auto
 from rerank.rankers.base_unit import deviation_in_queries
 from rerank.rankers.base_weight import mean_and_error

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rerank.objectives.base import Objective
-from rerank.objectives.costs import GBRankObjective
+from rerank.objectives.pairs import GBRankObjective
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import parameter
 from rerank.rankers.registry import register

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.objectives.costs import PreferencePairs
 from rerank.objectives.lambdarank import lambdarank_for
+from rerank.objectives.pairs import PreferencePairs
 from rerank.rankers.base_unit import spread_at_the_top
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import NORMALIZE, Metric, parameter

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import Objective, known_objectives, objective_class
-from rerank.objectives.costs import CrossEntropyNDCG, ExponentialPairs, PreferencePairs
+from rerank.objectives.lists import CrossEntropyNDCG
+from rerank.objectives.pairs import ExponentialPairs, PreferencePairs
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import parameter
 from rerank.rankers.registry import register

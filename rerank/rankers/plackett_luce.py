@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rerank.objectives.base import LabelCost
-from rerank.objectives.costs import PlackettLuceObjective
+from rerank.objectives.lists import PlackettLuceObjective
 from rerank.rankers.linear import LinearCostRanker
 from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet

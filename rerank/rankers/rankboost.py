@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import CostObjective
-from rerank.objectives.costs import ExponentialPairs, PairwiseExponential
+from rerank.objectives.pairs import ExponentialPairs, PairwiseExponential
 from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.early_stopping import EarlyStopping

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.objectives.base import Objective
-from rerank.objectives.costs import PreferencePairs, RankNetObjective
+from rerank.objectives.pairs import PreferencePairs, RankNetObjective
 from rerank.rankers.nets import NetRanker
 from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet, pair_counts

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rerank.objectives.base import LabelCost
-from rerank.objectives.costs import Hinge
+from rerank.objectives.pairs import Hinge
 from rerank.rankers.bundle import minimise_by_bundle
 from rerank.rankers.linear import Cost, LinearCostRanker
 from rerank.rankers.parameters import parameter

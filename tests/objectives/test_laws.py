@@ -11,8 +11,8 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective, known_objectives, objective_class
-from rerank.objectives.costs import ExponentialPairs, PreferencePairs
 from rerank.objectives.lambdarank import lambdarank_for
+from rerank.objectives.pairs import ExponentialPairs, PreferencePairs
 from rerank.types import Floats, pointers
 from tests.oracles import objectives as oracle
 

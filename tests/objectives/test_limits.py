@@ -10,8 +10,8 @@ import pytest
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import CostObjective, Objective, known_objectives, objective_class
-from rerank.objectives.costs import PreferencePairs
 from rerank.objectives.lambdarank import lambdarank_for
+from rerank.objectives.pairs import PreferencePairs
 from rerank.types import Floats, pointers
 from tests.oracles import limits as oracle
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rerank.objectives.costs import PairwiseExponential
+from rerank.objectives.pairs import PairwiseExponential
 from rerank.types import pointers
 from tests.oracles import rankboost as oracle
 

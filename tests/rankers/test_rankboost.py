@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.objectives.costs import PairwiseExponential
+from rerank.objectives.pairs import PairwiseExponential
 from rerank.rankers.rankboost import LARGEST_ALPHA, RankBoost
 from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.codec import plain, restored
