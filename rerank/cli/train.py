@@ -128,12 +128,10 @@ def command(
     `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last
     two also with .gz), or folders of them.
     """
-    from rerank.explanation.card import members_of
     from rerank.files.beir import removes_query
     from rerank.index.bound import is_index
     from rerank.metrics.registry import named
     from rerank.runtime.output import check_outputs
-    from rerank.types.tables import counted
 
     check_outputs({"--output": output})
     instead = "--teacher" if teacher else "--clicks" if clicks else ""
@@ -180,9 +178,7 @@ def command(
     model.save(output)
     history = model.evals_result_.get("valid", {}).get(named(metric), []) if options["validate"] else []
     figure = f", {named(metric)} {max(history):.4f} on {options['validate']}" if history else ""
-    forest = getattr(model, "forest_", None)
-    size = counted(model.best_iteration_, "iteration") if forest is None else counted(forest.n_trees, "tree")
-    log.info("%s: %s%s", output, members_of(model) or size, figure)
+    log.info("%s: %s%s", output, model.size_in_words(), figure)
     for part in (estimate, model.calibration_ if from_index else None):
         if part is not None:
             click.echo(part)

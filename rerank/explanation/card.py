@@ -130,19 +130,8 @@ def model_card(
     return ModelCard(f"Model card: {name}", sections)
 
 
-def members_of(model: Ranker) -> str:
-    """Return the rankers that a combination consists of; empty for another ranker."""
-    return " + ".join(type(member).__name__ for member in getattr(model, "members_", ()))
-
-
 def _about(model: Ranker) -> list[Row]:
-    members = members_of(model)
-    size = ("members", members) if members else ("iterations", f"{model.best_iteration_:,}")
-    rows = [("ranker", f"{type(model).__name__} ({model.kind})"), size]
-    forest = getattr(model, "forest_", None)
-    if forest is not None:
-        leaves = counted(len(forest.leaf_value), "leaf", "leaves")
-        rows.append(("trees", f"{counted(forest.n_trees, 'tree')}, {leaves}"))
+    rows = [("ranker", f"{type(model).__name__} ({model.kind})"), ("consists of", model.size_in_words())]
     start = base_in_words(model.base_) or ("nothing" if isinstance(model.base_, NoBase) else model.base_.kind)
     weight = getattr(model, "base_weight_", None)
     return [*rows, ("starts from", start if weight is None else f"{start}; {weight}"), ("checksum", model.checksum())]

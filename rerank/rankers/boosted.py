@@ -58,7 +58,7 @@ from rerank.trees.structures import (
     check_codes,
 )
 from rerank.trees.tree_values import tree_values
-from rerank.types import Floats, Ints, query_rows
+from rerank.types import Floats, Ints, counted, query_rows
 from rerank.types.query_folds import folds_of_groups, numbered_groups
 
 FEWEST, FEW, SOME = 50, 300, 1000  # queries below which sizes of trees that are not given are smaller
@@ -118,6 +118,18 @@ class ForestRanker(Ranker):
     def feature_importances_(self) -> Floats:
         """Total gain of each feature's splits, (n_features,) float64."""
         return self.forest_.gains(self.n_features_in_)
+
+    def size_in_words(self) -> str:
+        """Return the numbers of trees and leaves.
+
+        Returns
+        -------
+        str
+            The numbers.
+
+        """
+        leaves = counted(len(self.forest_.leaf_value), "leaf", "leaves")
+        return f"{counted(self.forest_.n_trees, 'tree')}, {leaves}"
 
     def _columns_read(self) -> Ints:
         return np.unique(self.forest_.feature).astype(np.int64)

@@ -174,6 +174,17 @@ class Combination(Ranker):
     members_: list[Ranker]
     weights_: Floats
 
+    def size_in_words(self) -> str:
+        """Return the kinds of the members.
+
+        Returns
+        -------
+        str
+            The kinds.
+
+        """
+        return " + ".join(type(member).__name__ for member in self.members_) or "no member"
+
     @abstractmethod
     def _new_members(self, n_queries: int) -> list[Ranker]:
         """Return the members before they learn from so many queries."""

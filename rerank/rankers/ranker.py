@@ -77,7 +77,7 @@ from rerank.runtime.threads import kernel_threads
 from rerank.trees.content import in_order
 from rerank.trees.forest import Forest
 from rerank.trees.structures import CategoryValues
-from rerank.types import Floats, Ints, RankingData, Run
+from rerank.types import Floats, Ints, RankingData, Run, counted
 from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
 from rerank.types.statistics import Statistics
@@ -861,6 +861,23 @@ class Ranker(Estimator):
     def _matching(self, data: RankingData) -> RankingData:
         """Return the data with the model's features in the model's order; features are known by name."""
         return matching(self, data)
+
+    def size_in_words(self) -> str:
+        """Return how much a fitted ranker consists of, e.g. its iterations.
+
+        Returns
+        -------
+        str
+            The number of iterations, of trees or the members.
+
+        """
+        return counted(self.best_iteration_, "iteration")
+
+    def __str__(self) -> str:
+        """Return the parameters that are not the defaults, and of a fitted ranker its size."""
+        if not self.__sklearn_is_fitted__():
+            return repr(self)
+        return f"{self!r}: {self.size_in_words()}, {counted(self.n_features_in_, 'feature')}"
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "base_"):

@@ -26,6 +26,8 @@ def test_model_comes_back_whole(model, test, tmp_path) -> None:
     again = read_model(path)
     np.testing.assert_array_equal(again.predict(test), model.predict(test))
     assert again.get_params() == model.get_params()
+    assert str(again) == f"{model!r}: 5 trees, {len(model.forest_.leaf_value)} leaves, 8 features"
+    assert str(LambdaMART()) == "LambdaMART()"
     assert again.feature_names_ == model.feature_names_
     assert again.recipe_ == {"fields": ["title"]}
     assert again.fingerprint_ == {"documents": 3}
