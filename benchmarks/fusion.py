@@ -143,7 +143,8 @@ def pipelines(options: Options) -> Iterator[Row]:
             with rerank.Index.build(documents, folder / "index") as built:
                 built.learn_vectors(encoder="wordllama")
             found = tuple(source.partition(":")[0] for source in sources(DEPTH) if not source.startswith("rm3"))
-            with rerank.Index.open(folder / "index") as index:
+            history = False if name == "demo" else None  # where each document is relevant to one query
+            with rerank.Index.open(folder / "index", history=history) as index:
                 own = {query_id: topics[query_id] for query_id in train}
                 for file, used in (("texts", found[:1]), ("union", found)):
                     candidates = ",".join(f"{source}:{DEPTH}" for source in used)
