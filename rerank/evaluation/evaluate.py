@@ -5,7 +5,7 @@ Whether the scores of a run are the probabilities that they claim to be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -91,6 +91,14 @@ class EvaluationResult(Shown):
         """Return the figure of a measure over the queries: their mean, or as `Measure.averaging` says."""
         name = self._name(measure)
         return self.kinds[name].average(self.values[name])
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of the measures; with `keys`, `dict(result)` is their figures."""
+        return iter(self.values)
+
+    def keys(self) -> KeysView[str]:
+        """Return the names of the measures."""
+        return self.values.keys()
 
     @property
     def measures(self) -> tuple[str, ...]:

@@ -94,7 +94,7 @@ class Registry(Generic[Entry]):
     def get(self, name: str) -> Entry:
         """Return the object of a name; an unknown name raises InvalidInputError with the nearest known one."""
         known = self._entries if self._all_imported else self.known()
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise unknown_name(self.what, name, known)
         return known[name]
 

@@ -419,7 +419,7 @@ def refuse_categories(what: str, column: Any, name: Any = None) -> None:
         of_column = "" if name is None else f" in column {shown(name)}"
         raise InvalidInputError(
             f"{what}: expected numbers, got categories{of_column}. Convert them to numbers, or train boosted trees, "
-            "which take categories, by fit(X, y, qid=) with a pandas frame."
+            "which take pandas columns of the dtype category, by fit(X, y, qid=)."
         )
 
 

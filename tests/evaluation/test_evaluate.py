@@ -46,6 +46,8 @@ def test_figures_are_found_by_either_name() -> None:
     result = evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, ["map"])
     assert result["AP"] == result["map"] == 1.0
     assert result.measures == ("AP",)
+    assert dict(result) == {"AP": 1.0}
+    assert list(result) == ["AP"]
     with pytest.raises(InvalidInputError, match="measure RR: expected one of AP"):
         result["RR"]
 

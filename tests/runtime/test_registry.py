@@ -7,6 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from rerank.errors import InvalidInputError
+from rerank.rankers.registry import ranker_class
+
 MEASURE = """
 import numpy as np
 from dataclasses import dataclass
@@ -68,3 +73,9 @@ def test_entry_points_add_what_they_register_and_a_broken_one_is_logged(tmp_path
         "not.there",
     ):
         assert done.stderr.count(text) == 1
+
+
+@pytest.mark.parametrize("name", ["lambdamarts", "", [], None, {}])
+def test_registry_refuses_what_is_no_name_it_knows(name: object) -> None:
+    with pytest.raises(InvalidInputError, match="ranker: expected a known name, got"):
+        ranker_class(name)
