@@ -31,7 +31,6 @@ from rerank.files.source import (
     is_header,
     objects_of_lines,
     of_line,
-    refuse_header,
     refuse_stray,
     text_lines,
     without_markup,
@@ -127,10 +126,9 @@ def _entries(path: Path) -> Iterator[Entry]:
     """Yield the topics of a file in the format that its first line shows."""
     lines = list(text_lines(path))
     filled = [(line, content) for line, content in lines if content.strip()]
+    filled = filled[any(is_header(content.split("\t")[0].strip()) for _, content in filled[:1]) :]  # names of columns
     if not filled:
-        raise FileFormatError(
-            path, None, "expected at least one topic, got an empty file. Write lines of id, tab, text."
-        )
+        raise FileFormatError(path, None, "expected at least one topic, got none. Write lines of id, tab, text.")
     first = filled[0][1].lstrip()
     if first.startswith("<"):
         yield from _marked_up(path, "\n".join(content for _, content in lines))
@@ -139,7 +137,6 @@ def _entries(path: Path) -> Iterator[Entry]:
             query_id, text = (of_line(path, line, _member, members, keys) for keys in (ID_KEYS, TEXT_KEYS))
             yield line, query_id, text
     else:
-        of_line(path, filled[0][0], refuse_header, first)
         for line, content in filled:
             yield line, *of_line(path, line, _tab_entry, content)
 

@@ -43,7 +43,6 @@ FILES = {
     "large.jsonl": '{"id": "a", "body": "x", "year": 1e999}\n',
     "open.sgml": "<DOC>\n<DOCNO>a</DOCNO>\n<TEXT>x</TEXT>\n",
     "whole.sgml": "<DOC>\n<DOCNO>a</DOCNO>\n<TEXT>x</TEXT>\n</DOC>\n",
-    "header.tsv": "qid\tquery\nq1\tamber\n",
     "hash.tsv": "#1\tamber\n",
     "mac.run": "q1 Q0 d1 1 2.0 x\rq1 Q0 d2 2 1.0 x\r",
     "brackets.json": "[" * 501,
@@ -158,10 +157,6 @@ CASES = {
         r"index: expected a new folder, got an index\. Choose another folder or overwrite it",
     ),
     "pipe as corpus": ("index /dev/null -o out", r"/dev/null: expected a file or a folder, got a pipe or device"),
-    "topics with a header": (
-        "retrieve index bad/header.tsv -o out",
-        r"header\.tsv:1: .*got the name of a column",
-    ),
     "query id that no run can hold": ("retrieve index bad/hash.tsv -o out", r"hash\.tsv:1: .*got '#1'. Rename it"),
     "run of an old Mac": ("evaluate qrels.txt bad/mac.run", r"mac\.run:1: expected lines .*got a CR alone. Convert"),
     "stdin by a dash": (

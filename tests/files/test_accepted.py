@@ -142,7 +142,9 @@ HEADERS = ["qid\tquery", "query_id\ttext", "id\ttitle", "Query-ID\tquestion", "t
 def test_a_line_of_column_names_is_no_topic(tmp_path: Path, header: str) -> None:
     path = tmp_path / "topics.tsv"
     path.write_text(f"{header}\nq1\theat\n")
-    with pytest.raises(FileFormatError, match=":1: expected a query id, got the name of a column"):
+    assert dict(read_topics(path)) == {"q1": "heat"}
+    path.write_text(f"{header}\n")
+    with pytest.raises(FileFormatError, match="expected at least one topic"):
         read_topics(path)
 
 
