@@ -163,7 +163,8 @@ def corrected(p_values: Sequence[float], correction: str) -> list[float]:
         return np.minimum(p * n, 1.0).tolist()  # type: ignore[no-any-return]
     if correction == "holm" and n:
         order = np.argsort(p, kind="stable")
-        p[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(n, 0, -1)), 1.0)
+        raised = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
+        p[order] = np.minimum(raised, 1.0)
     if correction == "bh" and n:
         from scipy.stats import false_discovery_control
 

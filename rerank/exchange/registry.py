@@ -361,6 +361,11 @@ def _number(field: str, settings: EngineSettings) -> dict[str, Any]:
     return _script({"match_all": {}}, f"{_doc(field)}.size() == 0 ? 0 : {_doc(field)}.value")
 
 
+def _known_number(field: str, settings: EngineSettings) -> dict[str, Any]:
+    """Return a number of the documents that have it."""
+    return _script({"exists": {"field": field}}, f"{_doc(field)}.value")
+
+
 def _length(field: str, settings: EngineSettings) -> dict[str, Any]:
     """Return the number of tokens of a field, which is the value of its subfield `length`."""
     return _number(f"{field}.length", settings)
@@ -424,11 +429,7 @@ ELASTICSEARCH = SearchEngine(  # feature extractors, with term statistics in scr
         _term_statistic("tf_max", "_termStats.termFreq().getMax()"),
         _term_statistic("tf_mean", "_termStats.termFreq().getAverage()"),
         EngineFeature("stream_length", _length, _LENGTH),
-        EngineFeature(  # of the documents that have it
-            STATIC,
-            lambda field, settings: _script({"exists": {"field": field}}, f"{_doc(field)}.value"),
-            _NUMBER,
-        ),
+        EngineFeature(STATIC, _known_number, _NUMBER),
         _term_statistic(NO_FIELD, "_termStats.uniqueTermsCount()"),
     ),
     entry=lambda name, query: {"query_extractor": {"feature_name": name, "query": query}},

@@ -137,7 +137,8 @@ def best_hits(docs: Ints, scores: Floats, doc_ids: Ids, k: int) -> Hits:
     doc_ids       (n_docs,) ids of all documents
     """
     if len(docs) > k:
-        near = np.flatnonzero(scores >= np.partition(scores, len(scores) - k)[len(scores) - k])
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        near = np.flatnonzero(scores >= least)
         docs = docs[near]
         scores = scores[near]
     order = np.lexsort((doc_ids[docs], scores))[::-1][:k]

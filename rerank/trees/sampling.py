@@ -56,7 +56,8 @@ def _least_certain(counts: NDArray[np.int64], n_drawn: float) -> float:
     below = np.cumsum(counts * _MIDDLES) - counts * _MIDDLES
     with np.errstate(divide="ignore", invalid="ignore"):
         mu = below / (n_drawn - certain)
-    return max(float(mu[np.argmax((certain < n_drawn) & (mu <= _EDGES))]), float(_EDGES[1]))
+    fits = (certain < n_drawn) & (mu <= _EDGES)
+    return max(float(mu[np.argmax(fits)]), float(_EDGES[1]))
 
 
 @helper()

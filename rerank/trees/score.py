@@ -377,7 +377,8 @@ def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:
     out = np.zeros(len(X), dtype=forest.leaf_value.dtype)
     are_few = LEAVES_A_ROW * (len(X) - FEW_ROWS) * forest.n_trees <= len(forest.leaf_value)
     if are_few and forest.category_words is None:
-        _add_walked_scores(X, _WALKS.get(forest) or _WALKS.setdefault(forest, walk_forest(forest)), out)
+        layout = _WALKS.get(forest) or _WALKS.setdefault(forest, walk_forest(forest))
+        _add_walked_scores(X, layout, out)
     else:
         bits = _BITS.get(forest) or _BITS.setdefault(forest, bit_forest(forest))
         n_tests = len(X) * (bits.mask.size + TESTS_A_COLUMN * len(bits.columns))

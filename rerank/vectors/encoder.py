@@ -186,7 +186,8 @@ def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]
     if not again.any():
         return not left.any()
     norms = np.linalg.norm(again.astype(np.float64), axis=1)
-    return bool((np.linalg.norm(left - again, axis=1) <= _TOLERANCE * np.maximum(norms, 1e-30)).all())
+    distance = np.linalg.norm(left - again, axis=1)
+    return bool((distance <= _TOLERANCE * np.maximum(norms, 1e-30)).all())
 
 
 @dataclass(frozen=True, eq=False)
