@@ -10,11 +10,11 @@ computed anew for each draw.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,9 @@ import rerank
 from benchmarks.data import documents_of, judged, some_queries, whole_collection
 from benchmarks.measuring import MEASURE, mean_of, timed, values_of
 from benchmarks.registry import Options, Row, benchmark
+
+if TYPE_CHECKING:
+    from rerank.retrieval.base import UnionRun
 
 STAGES = CHOICE, CHECK = "choice", "check"
 MOST_LEARNED, MOST_MEASURED = 600, 300  # topics of a large collection
@@ -98,22 +101,30 @@ def _topics_of(options: Options, name: str, stage: str) -> tuple[Any, list[str],
     return documents, names, names, topics, qrels
 
 
+def features_of(
+    index: rerank.Index, topics: Mapping[str, str], qrels: rerank.Qrels, depth: int
+) -> tuple[rerank.RankingData, UnionRun]:
+    """Return the features of the first documents of each source, as `rerank train` computes them, and the union."""
+    from rerank.training.inputs import TrainingInputs, sources_of
+
+    sources = sources_of(index, None, 1000)
+    run = index.search(topics, candidates=sources)
+    inputs = TrainingInputs(index, rerank.Topics(topics), qrels, None, depth, keep_sources=False)
+    return inputs.data(run, sources.k), run
+
+
 def pool_of(options: Options, name: str, stage: str) -> Pool:
     """Return the topics of a collection, with features; nothing is learned from judgements."""
     from rerank.features.extract import scores_in
-    from rerank.training.inputs import TRAINED, TrainingInputs, sources_of
+    from rerank.training.inputs import TRAINED
 
     documents, train, test, topics, qrels = _topics_of(options, name, stage)
     train = train[:MOST_LEARNED]
     with tempfile.TemporaryDirectory() as folder, rerank.Index.build(documents, Path(folder) / "index") as built:
         index = built.using(history=False)
-        sources = sources_of(index, None, 1000)
 
-        def features(names: list[str], depth: int) -> tuple[rerank.RankingData, rerank.Run]:
-            some = rerank.Topics({query_id: topics[query_id] for query_id in names})
-            run = index.search(some, candidates=sources)
-            inputs = TrainingInputs(index, some, some_queries(qrels, names), None, depth, keep_sources=False)
-            return inputs.data(run, sources.k), run
+        def features(names: list[str], depth: int) -> tuple[rerank.RankingData, UnionRun]:
+            return features_of(index, {name: topics[name] for name in names}, some_queries(qrels, names), depth)
 
         learned, _ = features(train, TRAINED)
         measured, run = features(test, ALL)

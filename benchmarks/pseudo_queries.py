@@ -11,7 +11,7 @@ import numpy as np
 
 import rerank
 from benchmarks.data import documents_of
-from benchmarks.draws import CHOICE, DRAWS, pool_of
+from benchmarks.draws import CHOICE, DRAWS, features_of, pool_of
 from benchmarks.measuring import mean_of, values_of
 from benchmarks.registry import Options, Row, benchmark
 
@@ -31,7 +31,7 @@ def _bodies(documents: list[dict[str, str]]) -> list[dict[str, str]]:
 
 def _of_titles(options: Options, name: str) -> rerank.RankingData:
     """Return features of titles as queries, of which each is relevant to its own body and to no other."""
-    from rerank.training.inputs import TRAINED, TrainingInputs, sources_of
+    from rerank.training.inputs import TRAINED
 
     documents = documents_of(options, name)
     usable = [
@@ -40,16 +40,13 @@ def _of_titles(options: Options, name: str) -> rerank.RankingData:
         if all(len(document[field].split()) >= least for field, least in LEAST_WORDS.items())
     ]
     drawn = np.random.default_rng(0).permutation(len(usable))[: options.pick(N_TITLES, 40)]
-    topics = rerank.Topics({usable[number]["id"]: usable[number]["title"] for number in drawn})
+    topics = {usable[number]["id"]: usable[number]["title"] for number in drawn}
     qrels = rerank.Qrels.of({doc_id: {doc_id: 1} for doc_id in topics})
     with (
         tempfile.TemporaryDirectory() as folder,
         rerank.Index.build(_bodies(documents), Path(folder) / "index") as built,
     ):
-        index = built.using(history=False)
-        sources = sources_of(index, None, 1000)
-        run = index.search(topics, candidates=sources)
-        return TrainingInputs(index, topics, qrels, None, TRAINED, keep_sources=False).data(run, sources.k)
+        return features_of(built.using(history=False), topics, qrels, TRAINED)[0]
 
 
 def _of_features(data: rerank.RankingData, names: list[str]) -> rerank.RankingData:

@@ -16,6 +16,7 @@ import json
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -104,9 +105,13 @@ def _check_names(path: Path, file: Any) -> None:
     import pyarrow
 
     copy = (file.metadata.metadata or {}).get(b"ARROW:schema")
-    names = file.schema_arrow.names
-    if copy is not None and pyarrow.ipc.read_schema(pyarrow.py_buffer(b64decode(copy))).names != names:
-        raise FileFormatError(path, None, f"expected the columns of its own copy, got {shown(names)}. Write it anew.")
+    if copy is None:
+        return
+    written = pyarrow.ipc.read_schema(pyarrow.py_buffer(b64decode(copy))).names
+    for name, read in zip_longest(written, file.schema_arrow.names):
+        if name != read:
+            message = f"expected the column {shown(name)} of its own copy of the names, got {shown(read)}. "
+            raise FileFormatError(path, None, f"{message}Write the file anew.")
 
 
 def _about(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:

@@ -133,7 +133,10 @@ class Layout:
         return name not in (RANK, SCORE) or self.what != RUNS or name.encode() in fields[self.value].lower()
 
     def begins(self, fields: Sequence[bytes]) -> bool:
-        """Return whether a first row can be one of this layout: a score has a decimal point, a whole number a rank."""
+        """Return whether a first row can be one of this layout.
+
+        A score has a decimal point, a rank is a whole number, and the second column is not the 0 of qrels.
+        """
         has_point = self.dtype is not np.float64 or b"." in fields[self.value]
         has_rank = RANK not in self.columns or parse_rank(fields[self.columns.index(RANK)]) is not None
         return has_point and has_rank and fields[1] != b"0" and self.parse(fields[self.value]) is not None

@@ -187,6 +187,16 @@ def test_damaged_file_is_refused_in_one_line(tmp_path: Path) -> None:
     assert not any("\n" in message for message in messages)
 
 
+def test_damaged_names_of_columns_are_refused(tmp_path: Path) -> None:
+    data = small_data()
+    names = tuple(f"feature-{number}" for number in range(data.n_features))
+    path = tmp_path / "d.parquet"
+    write_data(replace(data, feature_names=names), path)
+    path.write_bytes(path.read_bytes().replace(b"feature-0", b"feature-x"))
+    with pytest.raises(FileFormatError, match=r"d\.parquet: expected the column 'feature-0' .*, got 'feature-x'\."):
+        read_data(path)
+
+
 def test_names_that_are_columns_are_refused(tmp_path: Path) -> None:
     data = small_data()
     with pytest.raises(InvalidInputError, match=r"expected features with other names than the columns .*, got 'docno'"):
