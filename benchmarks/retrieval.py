@@ -84,8 +84,8 @@ def nearest(options: Options) -> Iterator[Row]:
             os.environ["RERANK_CACHE"] = cache
             built = []
             for _ in range(2):
-                approximate._INDEXES.clear()
-                built.append(timed(partial(approximate.approximate_index, documents)))
+                approximate._PREPARED.clear()
+                built.append(timed(partial(approximate.prepared, documents)))
             list(nearest_hits(queries[:2], documents, doc_ids, NEAREST, 1))
             found, taken = [], []
             for query in queries:

@@ -230,5 +230,6 @@ class PriorFeatures(LearnedFamily):
         """Fill `out` (n_rows, 1)."""
         judged = history.judged
         of_hidden, _ = joined_rows(judged.doc_ptr[query.hidden], np.diff(judged.doc_ptr)[query.hidden])
-        counts = prepared - np.bincount(judged.docs[of_hidden], minlength=history.forward.n_docs)
-        out[:, 0] = np.where((counts > 0)[query.docs] & (query.docs >= 0), counts[query.docs], np.nan)
+        hidden = np.bincount(judged.docs[of_hidden], minlength=history.forward.n_docs)
+        counts = prepared[query.docs] - hidden[query.docs]
+        out[:, 0] = np.where((counts > 0) & (query.docs >= 0), counts, np.nan)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rerank.features.match import CandidateBatch
 from rerank.features.near_duplicates import unit_weights
-from rerank.features.statistics import word_idf
+from rerank.features.statistics import vector_norms, word_idf
 from rerank.history.neighbours import Neighbours
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
@@ -170,11 +170,19 @@ class IndexHistory:
         return {**dict(zip(self.judged.query_ids.tolist(), folds, strict=True)), **by_terms}
 
     @cached_property
-    def _judged_copies(self) -> tuple[NDArray[np.uint64], Ints]:
-        """The digests of the judged documents, ascending, and their numbers."""
-        docs = np.unique(self.judged.docs).astype(np.int64)
-        digests, first = np.unique(digests_of(self.forward, docs), return_index=True)
-        return digests, docs[first]
+    def _copies(self) -> tuple[Ints, Ints]:
+        """The documents that are copies of another, judged one, ascending, and the lowest number of such a one.
+
+        Copies have equal norms: only the terms of documents with the norm of a judged one are compared.
+        """
+        judged = np.unique(self.judged.docs).astype(np.int64)
+        digests, lowest = np.unique(digests_of(self.forward, judged), return_index=True)
+        norms = vector_norms(self.forward.fields[CONTENTS])
+        alike = np.flatnonzero(_is_among(norms, np.unique(norms[judged])))
+        of_alike = digests_of(self.forward, alike)
+        is_copy = _is_among(of_alike, digests)
+        docs, copied = alike[is_copy], judged[lowest[np.searchsorted(digests, of_alike[is_copy])]]
+        return docs[docs != copied], copied[docs != copied]
 
     def query(self, candidates: CandidateBatch, query: int) -> HistoryQuery:
         """Return a query of the candidates as the learned families need it."""
@@ -193,11 +201,11 @@ class IndexHistory:
         docs = candidates.docs[rows]
         if self.of_texts:
             docs = self.forward.doc_numbers(np.asarray(candidates.doc_ids[rows]))
-        of_rows = digests_of(self.forward, docs)
-        digests, judged = self._judged_copies
-        if len(digests):
-            place = np.minimum(np.searchsorted(digests, of_rows), len(digests) - 1)
-            docs = np.where(digests[place] == of_rows, judged[place], docs)
+        copies, copied = self._copies
+        is_copy = _is_among(docs, copies)
+        if is_copy.any():
+            docs = docs.copy()
+            docs[is_copy] = copied[np.searchsorted(copies, docs[is_copy])]
         return HistoryQuery(
             words=numbers[known],
             freqs=freqs[known],
@@ -212,6 +220,13 @@ class UnnamedHistory:
     """A history beside texts that are no documents of its index: all of its features are missing."""
 
     checksum: str
+
+
+def _is_among(values: NDArray[Any], some: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return whether each value is one of some, which ascend."""
+    if not len(some):
+        return np.zeros(len(values), np.bool_)
+    return np.asarray(some[np.minimum(np.searchsorted(some, values), len(some) - 1)] == values)
 
 
 def digests_of(forward: ForwardIndex, docs: Ints) -> NDArray[np.uint64]:

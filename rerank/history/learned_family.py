@@ -7,7 +7,6 @@ Metzler et al., SIGIR 2009 (smoothing of sparse clicks).
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -40,32 +39,10 @@ class LearnedFamily(RunFamily):
     falling: ClassVar[tuple[str, ...]] = ("*.rank", "*.gap")
     scores: ClassVar[tuple[Feature, ...]]
 
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-        return [
-            feature
-            for score in self.scores
-            for feature in (
-                score,
-                replace(
-                    score,
-                    name=f"{score.name}.rank",
-                    meaning=f"Rank of the document by {score.name}.",
-                    formula="1 + number of candidates with a greater value",
-                    unit="ranks",
-                    low=1.0,
-                    high=inf,
-                ),
-                replace(
-                    score,
-                    name=f"{score.name}.gap",
-                    meaning=f"How far {score.name} is below the best of the query.",
-                    formula=f"max - x; x = {score.name}",
-                    low=0.0,
-                    high=inf,
-                ),
-            )
-        ]
+    def __init_subclass__(cls) -> None:
+        """List the columns of the scores of a family."""
+        super().__init_subclass__()
+        cls.listed = tuple(column for score in getattr(cls, "scores", ()) for column in _columns(score))
 
     @abstractmethod
     def prepare(self, history: IndexHistory, vectors: Any) -> Any:
@@ -99,6 +76,30 @@ class LearnedFamily(RunFamily):
             out[rows, 2::3] = np.fmax.reduce(values[rows], axis=0, initial=-np.inf) - values[rows]
         out[:, 0::3] = values
         out[:, 1::3] = relate(candidates.query_ptr, values)[:, 2::3]
+
+
+def _columns(score: Feature) -> tuple[Feature, Feature, Feature]:
+    """Return the documentation of a score, of its rank and of its gap."""
+    return (
+        score,
+        replace(
+            score,
+            name=f"{score.name}.rank",
+            meaning=f"Rank of the document by {score.name}.",
+            formula="1 + number of candidates with a greater value",
+            unit="ranks",
+            low=1.0,
+            high=inf,
+        ),
+        replace(
+            score,
+            name=f"{score.name}.gap",
+            meaning=f"How far {score.name} is below the best of the query.",
+            formula=f"max - x; x = {score.name}",
+            low=0.0,
+            high=inf,
+        ),
+    )
 
 
 class DocumentFamily(LearnedFamily):

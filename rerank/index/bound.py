@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection as Names, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -299,11 +299,13 @@ class BoundIndex(Collection):
         if candidates.field not in self.forward.fields:
             raise unknown_name("field", candidates.field, self.forward.fields)
         reads = {name for part in candidates.sources if part.file is None for name in source(part.name).reads}
+        bm25 = partial(self.searcher.search, topics, **options)
         inputs = SearchInputs(
             forward=self.forward,
             query_ids=list(topics),
+            bm25=bm25,
+            bm25_runs={first.k: bm25(first.k)} if first.name == BM25 else {},  # it keeps the terms of few queries
             query_terms=self.searcher.analyze(list(topics.texts.values())),
-            bm25=lambda k: self.searcher.search(topics, k=k, **options),  # type: ignore[arg-type]
             encoded=self._encoded(topics) if "encoder" in reads else None,
             vectors=self.vectors if "vectors" in reads else None,
             history=self.index_history() if "history" in reads else None,

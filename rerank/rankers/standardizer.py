@@ -145,16 +145,17 @@ def _add_values(X, rows, means, out):  # type: ignore[no-untyped-def]
 @kernel()
 def _fill_inputs(X, rows, features, of_missing, means, scales, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows, n_inputs) float32 or float64 with the inputs of X[rows]."""
+    values = np.empty(features.shape[0])  # gathered first, so that the rest is done for several inputs at a time
     for i in range(rows.shape[0]):
         row = rows[i]
         for j in range(features.shape[0]):
-            value = (np.float64(X[row, features[j]]) - means[j]) * scales[j]
-            value = min(max(value, -FURTHEST), FURTHEST)
+            values[j] = X[row, features[j]]
+        for j in range(features.shape[0]):
+            value = (values[j] - means[j]) * scales[j]
             is_missing = value != value
-            if of_missing[j]:
-                out[i, j] = 1.0 if is_missing else 0.0
-            else:
-                out[i, j] = 0.0 if is_missing else value
+            value = 0.0 if is_missing else min(max(value, -FURTHEST), FURTHEST)
+            mark = 1.0 if is_missing else 0.0
+            out[i, j] = mark if of_missing[j] else value
 
 
 @kernel()

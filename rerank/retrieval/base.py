@@ -82,6 +82,8 @@ class SearchInputs:
         Runs of other systems by name.
     threads : int, optional
         Number of threads; by default one per core.
+    bm25_runs : dict from int to Run
+        Runs of `bm25` that were made, by their k.
 
     """
 
@@ -97,15 +99,15 @@ class SearchInputs:
     encoded: Encoded | None = None
     runs: Mapping[str, Run] = dataclass_field(default_factory=dict)
     threads: int | None = None
-    _bm25_runs: dict[int, Run] = dataclass_field(default_factory=dict)
+    bm25_runs: dict[int, Run] = dataclass_field(default_factory=dict)
 
     def bm25_run(self, k: int) -> Run:
         """Return the k best documents by BM25; a deeper run that was made before is cut."""
-        deeper = min((depth for depth in self._bm25_runs if depth >= k), default=None)
+        deeper = min((depth for depth in self.bm25_runs if depth >= k), default=None)
         if deeper is None:
-            self._bm25_runs[k] = self.bm25(k)
+            self.bm25_runs[k] = self.bm25(k)
             deeper = k
-        return self._bm25_runs[deeper].head(k)
+        return self.bm25_runs[deeper].head(k)
 
 
 class Source(ABC):

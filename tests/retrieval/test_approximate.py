@@ -16,7 +16,7 @@ pytest.importorskip("faiss", reason="faiss-cpu is not installed")
 @pytest.fixture(autouse=True)
 def no_index_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RERANK_CACHE", str(tmp_path))
-    approximate._INDEXES.clear()
+    approximate._PREPARED.clear()
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +36,11 @@ def test_search_with_an_index_finds_nearly_what_the_exact_one_does(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     documents, doc_ids, queries = vectors
-    exact = list(nearest_hits(queries, documents, doc_ids, 50))
+    exact = nearest_hits(queries, documents, doc_ids, 50)
     monkeypatch.setattr(approximate, "EXACT", 1000)
+    approximate._PREPARED.clear()
     caplog.set_level("INFO", "rerank")
-    found = list(nearest_hits(queries, documents, doc_ids, 50))
+    found = nearest_hits(queries, documents, doc_ids, 50)
     assert "nearest documents: index of 3000 vectors made in" in caplog.text
     shares = []
     for (docs, scores), (wanted, wanted_scores) in zip(found, exact, strict=True):
@@ -57,9 +58,9 @@ def test_result_does_not_depend_on_threads_and_on_other_queries(
     monkeypatch.setattr(approximate, "EXACT", 1000)
     results = []
     for threads in (1, 2):
-        approximate._INDEXES.clear()  # the second is read from its file
-        results.append(list(nearest_hits(queries, documents, doc_ids, 50, threads)))
-    results.append([next(nearest_hits(query[None], documents, doc_ids, 50)) for query in queries])
+        approximate._PREPARED.clear()  # the second is read from its file
+        results.append(nearest_hits(queries, documents, doc_ids, 50, threads))
+    results.append([nearest_hits(query[None], documents, doc_ids, 50)[0] for query in queries])
     for one, other in ((0, 1), (0, 2)):
         for (docs, scores), (others, other_scores) in zip(results[one], results[other], strict=True):
             np.testing.assert_array_equal(docs, others)
@@ -67,7 +68,7 @@ def test_result_does_not_depend_on_threads_and_on_other_queries(
 
 
 def test_few_documents_are_all_compared(vectors: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
-    assert approximate.approximate_index(vectors[0]) is None
+    assert approximate.prepared(vectors[0])[0] is None
 
 
 def test_index_is_read_from_its_file_and_a_damaged_one_is_made_again(
@@ -79,19 +80,19 @@ def test_index_is_read_from_its_file_and_a_damaged_one_is_made_again(
     documents, doc_ids, queries = vectors
     monkeypatch.setattr(approximate, "EXACT", 1000)
     caplog.set_level("INFO", "rerank")
-    made = list(nearest_hits(queries, documents, doc_ids, 50))
+    made = nearest_hits(queries, documents, doc_ids, 50)
     (file,) = tmp_path.glob("nearest-*")
     for damaged, messages in ((False, 0), (True, 1)):
         if damaged:
             file.write_bytes(file.read_bytes()[:-100])
-        approximate._INDEXES.clear()
+        approximate._PREPARED.clear()
         caplog.clear()
-        again = list(nearest_hits(queries, documents, doc_ids, 50))
+        again = nearest_hits(queries, documents, doc_ids, 50)
         assert caplog.text.count("made in") == messages
         for (docs, scores), (others, other_scores) in zip(made, again, strict=True):
             np.testing.assert_array_equal(docs, others)
             np.testing.assert_array_equal(scores, other_scores)
     other = documents.copy()
     other[7] *= -1.0
-    list(nearest_hits(queries[:1], other, doc_ids, 50))
+    nearest_hits(queries[:1], other, doc_ids, 50)
     assert len(list(tmp_path.glob("nearest-*"))) == 2

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from rerank.features.match import CandidateBatch, FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
-from rerank.runtime.kernels import kernel
+from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.numerics import dot
+from rerank.runtime.numerics import LANES32, dot, lane_sum, load, same
 from rerank.types import Ints
 from rerank.vectors.vectors import ENCODER, LSI
 
@@ -66,12 +66,30 @@ def _fill_cosines(query_ptr, rows, queries, documents, ends, out):  # type: igno
             product = 0.0
             of_document = 0.0
             for level in range(len(ends)):
-                part = documents[rows[row], first : ends[level]]
-                product += dot(queries[query, first : ends[level]], part)
-                of_document += dot(part, part)
+                products, squares = _dots(queries[query], documents[rows[row]], first, ends[level])
+                product += products
+                of_document += squares
                 first = ends[level]
                 known = of_query[level] > 0.0 and of_document > 0.0
                 out[row, level] = product / np.sqrt(of_query[level] * of_document) if known else np.nan
+
+
+@helper()
+def _dots(query, document, first, end):  # type: ignore[no-untyped-def]
+    """Return query . document and document . document of the dimensions from `first` to `end`, as `dot` adds them."""
+    whole = first + (end - first) // LANES32 * LANES32
+    products = same(np.float32(0.0))
+    squares = same(np.float32(0.0))
+    for i in range(first, whole, LANES32):
+        part = load(document, i)
+        products = products + load(query, i) * part
+        squares = squares + part * part
+    product = lane_sum(products)
+    square = lane_sum(squares)
+    for i in range(whole, end):
+        product += query[i] * document[i]
+        square += document[i] * document[i]
+    return product, square
 
 
 @register("encoder")

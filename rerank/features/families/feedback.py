@@ -266,6 +266,9 @@ def _score(  # type: ignore[no-untyped-def]
     for slot in range(len(weights)):
         is_expanding[slot] = (weights[slot, 0] + weights[slot, 1] + weights[slot, 2] + weights[slot, 3]) != 0.0
     n_best = max(int(is_best.sum()), 1)
+    feedback_norms = np.empty(len(rows))
+    for rank in range(len(rows)):
+        feedback_norms[rank] = norms[docs[rows[rank]]]
     for row in range(first, last):
         _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs)
         n_found = 0
@@ -282,10 +285,13 @@ def _score(  # type: ignore[no-untyped-def]
             n_expanding += is_expanding[slot]
         store(sums, 0, total)
         n_same = 0
+        n_alike = 0
+        for rank in range(len(rows)):
+            n_alike += feedback_norms[rank] == norms[docs[row]]
         rank = 0
         for number in range(len(SIMILARITY_DOCUMENTS)):
             size = min(SIMILARITY_DOCUMENTS[number], len(rows))
-            while rank < size:
+            while n_alike > 0 and rank < size:
                 n_same += _are_copies(docs[rows[rank]], docs[row], postings, norms)
                 rank += 1
             others = size - n_same

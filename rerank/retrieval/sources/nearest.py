@@ -29,6 +29,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -62,19 +63,19 @@ KIND = Kind(
     Record({}),
     lambda _: {"index": Stored(np.uint8, ("n_bytes",))},
 )
-_INDEXES: list[tuple[NDArray[np.float32], Any]] = []  # of the arrays that were used last
+_PREPARED: list[tuple[ref[NDArray[np.float32]], Any, NDArray[np.float32]]] = []  # of the arrays that were used last
 
 
-def approximate_index(documents: NDArray[np.float32]) -> Any:
-    """Return faiss's index of many documents, made once for an array; None where all documents are compared."""
-    if len(documents) <= EXACT or find_spec("faiss") is None:
-        return None
-    for known, index in _INDEXES:
-        if known is documents:
-            return index
-    index = _stored_index(documents)
-    _INDEXES[:] = [(documents, index), *_INDEXES[:1]]
-    return index
+def prepared(documents: NDArray[np.float32]) -> tuple[Any, NDArray[np.float32]]:
+    """Return faiss's index of many documents and no norms, or None and the norms of all; made once for an array."""
+    for known, index, norms in _PREPARED:
+        if known() is documents:
+            return index, norms
+    index = _stored_index(documents) if len(documents) > EXACT and find_spec("faiss") is not None else None
+    norms = np.empty(len(documents) if index is None else 0, dtype=np.float32)
+    _fill_norms(read_only_view(documents[: len(norms)]), norms)
+    _PREPARED[:] = [(ref(documents), index, norms), *_PREPARED[:1]]
+    return index, norms
 
 
 def _stored_index(documents: NDArray[np.float32]) -> Any:
@@ -139,10 +140,8 @@ def nearest_hits(
 
     Shapes: queries float32 (n_queries, dimensions); documents float32 (n_docs, dimensions); doc_ids (n_docs,).
     """
-    index = approximate_index(documents)
+    index, norms = prepared(documents)
     documents = read_only_view(documents)
-    norms = np.empty(len(documents) if index is None else 0, dtype=np.float32)
-    _fill_norms(documents[: len(norms)], norms)
     every = np.arange(len(norms))
 
     def hits(query: int) -> Hits:
