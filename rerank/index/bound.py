@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection as Names, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -294,17 +294,21 @@ class BoundIndex(Collection):
         """
         options = {"k1": candidates.k1, "b": candidates.b, "field": candidates.field, "threads": self.threads}
         first = candidates.sources[0]
+        depth = first.k or 0
+
+        def bm25(k: int) -> Run:
+            return self.searcher.search(topics, k=k, **options)  # type: ignore[arg-type]
+
         if candidates.is_single and first.name == BM25:
-            return self.searcher.search(topics, k=first.k or 0, **options)  # type: ignore[arg-type]
+            return bm25(depth)
         if candidates.field not in self.forward.fields:
             raise unknown_name("field", candidates.field, self.forward.fields)
         reads = {name for part in candidates.sources if part.file is None for name in source(part.name).reads}
-        bm25 = partial(self.searcher.search, topics, **options)
         inputs = SearchInputs(
             forward=self.forward,
             query_ids=list(topics),
             bm25=bm25,
-            bm25_runs={first.k: bm25(first.k)} if first.name == BM25 else {},  # it keeps the terms of few queries
+            bm25_runs={depth: bm25(depth)} if first.name == BM25 else {},  # it keeps the terms of few queries
             query_terms=self.searcher.analyze(list(topics.texts.values())),
             encoded=self._encoded(topics) if "encoder" in reads else None,
             vectors=self.vectors if "vectors" in reads else None,
@@ -313,7 +317,7 @@ class BoundIndex(Collection):
             **options,  # type: ignore[arg-type]
         )
         if candidates.is_single:
-            return source(first.name).search(inputs, first.k or 0)
+            return source(first.name).search(inputs, depth)
         return search_union(inputs, candidates)
 
     def runs_of(self, candidates: Candidates) -> dict[str, Run]:
