@@ -133,7 +133,7 @@ def _of_judgements(
     """Return the figures of runs and their differences as a page, a table or in another form."""
     from rerank.evaluation.comparison import compare_results, render, text_lines
     from rerank.evaluation.evaluate import judgements_of, log_absent
-    from rerank.files.beir import OWN_DOCUMENTS, removes_query
+    from rerank.files.beir import OWN_DOCUMENTS, n_own_documents, removes_query
     from rerank.files.provenance import warn_of_functions
     from rerank.metrics.registry import parse_measures
 
@@ -157,7 +157,7 @@ def _of_judgements(
         run = rerank.read_run(path)
         with errors_with_files({f"run {run.name}": path}):
             results[name] = rerank.evaluate(judgements, run, measures, **rules)
-        n_own = 0 if rules["remove_query"] else len(run.own_rows())
+        n_own = 0 if rules["remove_query"] else n_own_documents(run)
         if n_own:
             log.info(f"%s: {OWN_DOCUMENTS}", path, n_own, len(run), "count", "--remove-query")
         absent[name] = sum(query_id not in run for query_id in judgements)

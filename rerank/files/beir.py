@@ -6,11 +6,27 @@ with the id of the query out of every ranking (its `ignore_identical_ids`).
 
 from pathlib import Path
 
+import numpy as np
+
 from rerank.files.corpus import BEIR
 from rerank.files.irds import data_set_name
+from rerank.types import Run
 
 DATA_SETS = "beir/"  # beginning of their names
 OWN_DOCUMENTS = "%d of %d queries have the id of a document that they find; these %s (%s leaves them out)"  # a line
+
+
+def n_own_documents(run: Run) -> int:
+    """Return the number of queries that find the document of their own id; 0 where most are below a list's first third.
+
+    Ids that are numbers coincide by chance, anywhere in a list; a query that is a document finds itself far above.
+    """
+    own = run.own_rows()
+    n_above = 0
+    for row, query in zip(own.tolist(), (np.searchsorted(run.query_ptr, own, side="right") - 1).tolist(), strict=True):
+        scores = run.scores[slice(*run.query_ptr[query : query + 2].tolist())]
+        n_above += bool(3 * np.count_nonzero(scores > run.scores[row]) < len(scores))
+    return len(own) if 2 * n_above >= len(own) else 0
 
 
 def removes_query(asked: bool | None, *files: object) -> bool:

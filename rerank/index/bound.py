@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.features.recipe import Recipe
-from rerank.files.beir import OWN_DOCUMENTS
+from rerank.files.beir import OWN_DOCUMENTS, n_own_documents
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
 from rerank.files.irds import data_set_name
 from rerank.files.trec import read_run
@@ -209,8 +209,8 @@ class BoundIndex(Collection):
         run = run_of(run)
         if self.remove_query:
             return run.without_own()
-        n_own = len(run.own_rows())
-        if n_own and "own documents" not in self.warned_of:
+        n_own = 0 if "own documents" in self.warned_of else n_own_documents(run)
+        if n_own:
             self.warned_of.add("own documents")
             log.info(OWN_DOCUMENTS, n_own, len(run), "are candidates", "remove_query=True, --remove-query")
         return run

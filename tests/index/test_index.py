@@ -140,7 +140,7 @@ def test_documents_of_the_queries_own_ids_are_candidates_unless_left_out(
 ) -> None:
     """As topics that are documents of the collection find themselves."""
     caplog.set_level("INFO", "rerank")
-    topics = {document["id"]: document["title"] for document in collection.documents[:5]}
+    topics = {document["id"]: " ".join(document.values()) for document in collection.documents[:5]}
     index = index.using()
     index.warned_of = set()
     kept, left = (each.search(topics, 20, candidates=candidates) for each in (index, index.using(remove_query=True)))
