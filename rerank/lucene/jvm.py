@@ -33,6 +33,7 @@ from rerank.errors import IndexFolderError, InvalidInputError, RerankError
 from rerank.lucene.folder import check_alike, damaged_lucene, index_folders
 from rerank.runtime.output import FULL, WRITE_ERRORS
 from rerank.runtime.store import cache_folder, file_state
+from rerank.runtime.threads import free_addresses
 
 JAVA_VERSION = 21
 VECTOR_MODULE = "jdk.incubator.vector"
@@ -42,6 +43,9 @@ _STEP_MS = 100
 _HEADER = 8
 _DAMAGES = ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException")
 STEADY = ("-XX:+UseSerialGC", "-Xmn32m")  # for long-running processes: garbage is collected after every 32 MB
+_LEAST_HEAP = 64 << 20  # bytes
+_BESIDE_HEAP = 1200 << 20  # that Java reserves beside its heap, with these options: above all for 14 threads
+_SMALL = ("-XX:+UseSerialGC", "-XX:CompressedClassSpaceSize=64m", "-XX:ReservedCodeCacheSize=64m")
 _options: list[str] = []
 _lock = threading.Lock()
 _bridge: _Bridge | None = None
@@ -295,7 +299,7 @@ def _start_jvm() -> None:
         jnius_config.set_options(*(option for option in jnius_config.get_options() if option != asked))
     jnius_config.add_options(
         "-Xrs",  # Python handles signals (Ctrl-C)
-        "-XX:MaxRAMPercentage=50",
+        *_memory_options(),
         *archive_options(java, jar),
         *_options,
         "--enable-native-access=ALL-UNNAMED",  # otherwise Lucene 10 prints a warning on stderr
@@ -304,6 +308,23 @@ def _start_jvm() -> None:
     )
     with environment_variable("JAVA_HOME", str(java)):
         import jnius  # noqa: F401
+
+
+def _memory_options() -> list[str]:
+    """Return the options with which Java fits into the memory, and the addresses, that the process may have.
+
+    Java reserves more addresses than it uses, and would end the process where it gets none.
+    """
+    free = free_addresses()
+    if free == sys.maxsize:
+        return ["-XX:MaxRAMPercentage=50"]
+    heap = (free - _BESIDE_HEAP) // 2
+    if heap < _LEAST_HEAP:
+        raise RerankError(
+            f"memory: expected {(_BESIDE_HEAP + 2 * _LEAST_HEAP) >> 20:,} MB of addresses for Java, got "
+            f"{free >> 20:,}. Raise the limit (ulimit -v)."
+        )
+    return [f"-Xmx{heap >> 20}m", *_SMALL]
 
 
 @contextmanager

@@ -103,7 +103,10 @@ def in_threads(task: Callable[[Part], Result], parts: Iterable[Part], n_threads:
         for number in numbers:
             results[number] = task(parts[number])
 
-    helpers = [_pool().submit(work) for _ in range(1, min(n_threads, len(parts)))]
+    try:
+        helpers = [_pool().submit(work) for _ in range(1, min(n_threads, len(parts)))]
+    except RuntimeError as fault:  # no more threads are allowed, or there are no addresses for their stacks
+        raise MemoryError(str(fault)) from fault
     try:
         work()
     finally:
@@ -149,6 +152,17 @@ def memory_limit() -> int:
         with suppress(OSError, ValueError):  # no such group, or one without a limit
             limits.append(int(path.read_text("ascii")))
     return min(limits)
+
+
+def free_addresses() -> int:
+    """Return the bytes of addresses that this process may still reserve: `ulimit -v`, as the queues of clusters set."""
+    with suppress(ImportError):  # not on Windows
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            return max(limit - _status_bytes("VmSize"), 0)
+    return sys.maxsize
 
 
 def _status_bytes(name: str) -> int:

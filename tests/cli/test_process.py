@@ -142,6 +142,19 @@ def test_stdout_that_grows_too_large_is_said(world: Path, tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.slow("3 s: processes")
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of addresses are Linux's")
+def test_java_starts_where_addresses_are_limited_and_says_so_where_they_are_too_few(world: Path) -> None:
+    """As the queues of clusters limit jobs; Java alone would reserve several GB, or end the process."""
+    commands = [
+        f"ulimit -v {size}; {COMMAND} -q retrieve index topics.tsv -o - | head -1" for size in (2_500_000, 1_000_000)
+    ]
+    enough, too_few = (_run(["bash", "-c", command], world) for command in commands)
+    assert (enough.stdout[:1] != "", enough.stderr) == (True, "")
+    assert "memory: expected 1,328 MB of addresses for Java, got" in too_few.stderr
+    assert "Raise the limit (ulimit -v)." in too_few.stderr
+
+
 def _interrupt(arguments: list[str], folder: Path, is_due: Callable[[int], bool]) -> tuple[int, str]:
     """Send Ctrl-C once `is_due` holds for the process; return its exit code and its words."""
     process = subprocess.Popen(arguments, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -252,3 +252,12 @@ def test_index_of_another_lucene_is_refused_with_a_remedy(java_class: str, messa
     error = jvm._error({"class": java_class, "message": message}, {"index": "indexes/mine"})
     assert isinstance(error, IndexFolderError)
     assert re.match(rf"indexes/mine: expected .*, got {expected}\. .*[Bb]uild the index anew\.$", str(error))
+
+
+def test_heap_is_half_of_the_addresses_that_are_left_where_they_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = [sys.maxsize, (1200 + 600) << 20, (1200 + 127) << 20]
+    monkeypatch.setattr(jvm, "free_addresses", lambda: free.pop(0))
+    assert jvm._memory_options() == ["-XX:MaxRAMPercentage=50"]
+    assert jvm._memory_options()[:2] == ["-Xmx300m", "-XX:+UseSerialGC"]
+    with pytest.raises(RerankError, match=r"^memory: expected 1,328 MB of addresses for Java, got 1,327\. Raise"):
+        jvm._memory_options()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import rerank
+from rerank.runtime import threads
 from rerank.runtime.threads import in_threads, kernel_threads, thread_count
 
 
@@ -57,6 +60,16 @@ def test_parts_on_threads_have_ended_when_the_error_of_one_is_raised() -> None:
         n_ended = len(ended)
         time.sleep(0.03)
         assert len(ended) == n_ended
+
+
+def test_a_system_without_another_thread_is_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "_pool", lambda: ThreadPoolExecutor(1))
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(MemoryError, match="can't start new thread"):
+        in_threads(abs, [1, 2], 2)
 
 
 def _threads(n_jobs: int) -> int:
