@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field, replace
 from functools import cached_property
 from itertools import chain, pairwise, repeat
@@ -44,6 +44,7 @@ from rerank.types.tables import number_of, plain_value
 from rerank.types.vocabulary import find_terms
 
 MOST_WORDS = 1 << 18  # that are kept between two calls, and the same number of new terms
+MOST_TOKENS = 1 << 21  # of texts that are kept, 16 bytes each
 MOST_WORD_BYTES = 128  # of a word that is kept: Lucene's tokenizer cuts at 255 characters, wherever the word begins
 _REQUEST_BYTES = 1 << 24  # of text in one call of Java
 _FEW_BYTES = 1 << 12  # starting a thread in Java takes longer
@@ -123,6 +124,12 @@ class Tokens:
         columns = zip(*((part.counts, part.spans, part.terms, part.positions) for part in parts), strict=True)
         return cls(*(np.concatenate(column) for column in columns))
 
+    def parts(self) -> Iterator[Tokens]:
+        """Yield the tokens of each word or text."""
+        for number, (first, last) in enumerate(pairwise(self.ptr.tolist())):
+            one, own = slice(number, number + 1), slice(first, last)
+            yield Tokens(self.counts[one], self.spans[one], self.terms[own], self.positions[own])
+
     def one_after_another(self, numbers: Ints, part_ptr: Ints) -> Tokens:
         """Return the tokens of texts: text t consists of numbers[part_ptr[t] : part_ptr[t + 1]] of these."""
         rows, token_ptr = joined_rows(self.ptr[numbers], self.counts[numbers])
@@ -130,6 +137,9 @@ class Tokens:
         starts = ends[:-1] - np.repeat(ends[part_ptr[:-1]], np.diff(part_ptr))
         positions = self.positions[rows] + np.repeat(starts, self.counts[numbers])
         return Tokens(np.diff(token_ptr[part_ptr]), np.diff(ends[part_ptr]), self.terms[rows], positions)
+
+
+_NO_TOKENS = Tokens(*np.empty((4, 0), dtype=np.int64))
 
 
 class TextAnalyser:
@@ -157,9 +167,10 @@ class TextAnalyser:
         self._forget()
 
     def _forget(self) -> None:
-        none = np.empty(0, dtype=np.int64)
+        self._texts: dict[bytes, Tokens] = {}
+        self._n_kept = 0  # tokens of these texts
         self._words: dict[bytes, int] = {}  # word -> its number in `_tokens`
-        self._tokens = Tokens(none, none, none, none)
+        self._tokens = _NO_TOKENS
         self._new: dict[bytes, int] = {}  # term that the index does not have -> its number behind the index's
 
     def index(
@@ -181,9 +192,9 @@ class TextAnalyser:
         if any(b"\0" in text for text in encoded):
             raise UnusableTextError
         with self._lock, kernel_threads(threads) as n_threads:
-            if len(self._words) > MOST_WORDS or len(self._new) > MOST_WORDS:
+            if max(len(self._words), len(self._new)) > MOST_WORDS or self._n_kept > MOST_TOKENS:
                 self._forget()
-            tokens = self._tokens_of(encoded, n_threads)
+            tokens = self._kept_tokens(encoded, n_threads)
             new_terms, tokens = self._in_order(tokens)
             fields = {
                 name: self._field(field, tokens.one_after_another(*parts[name]), len(new_terms))
@@ -218,6 +229,15 @@ class TextAnalyser:
         if CONTENTS in document.texts or not self._wordwise:
             return [document.contents]
         return [document.texts[name] for name in document.parts]
+
+    def _kept_tokens(self, texts: Sequence[bytes], n_threads: int) -> Tokens:
+        """Return the tokens of texts, which are kept: lists of candidates often have texts of earlier ones."""
+        new = [text for text in texts if text not in self._texts]
+        if new:
+            tokens = self._tokens_of(new, n_threads)
+            self._texts |= zip(new, tokens.parts(), strict=True)
+            self._n_kept += len(tokens.terms)
+        return Tokens.joined([_NO_TOKENS, *(self._texts[text] for text in texts)])
 
     def _tokens_of(self, texts: Sequence[bytes], n_threads: int) -> Tokens:
         """Return the tokens of texts; Java analyses new words, and texts that are not treated word by word."""

@@ -335,8 +335,9 @@ def test_batches_of_queries_equal_one_batch(
     monkeypatch.setattr("rerank.index.texts._BATCH_ROWS", 30)
     assert_equal(index.text_features(collection.topics, documents), expected)
     monkeypatch.setattr(lucene_texts, "_REQUEST_BYTES", 100)
-    monkeypatch.setattr(lucene_texts, "MOST_WORDS", 5)
-    assert_equal(index.text_features(collection.topics, documents), expected)
+    for name in ("MOST_WORDS", "MOST_TOKENS"):  # what was kept is forgotten
+        monkeypatch.setattr(lucene_texts, name, 5)
+        assert_equal(index.text_features(collection.topics, documents), expected)
 
 
 @pytest.fixture(scope="module")
