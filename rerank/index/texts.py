@@ -20,13 +20,8 @@ from rerank.index.checks import check_topics
 from rerank.index.collection import Collection
 from rerank.index.resources import needed_resources
 from rerank.lucene.documents import stored_fields as stored_fields, stored_text
-from rerank.lucene.texts import (
-    DocumentReader,
-    ReadDocument,
-    TextDocument,
-    UnusableTextError,
-    check_characters,
-)
+from rerank.lucene.text_documents import DocumentReader, ReadDocument, TextDocument, check_characters
+from rerank.lucene.texts import UnusableTextError
 from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers, query_rows
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Passage, Passages, Retriever

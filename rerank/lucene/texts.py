@@ -1,32 +1,23 @@
 """Forward arrays of texts that no index holds, analysed as those of an index, with the statistics of that index.
 
 Where the analyser treats the words between white space one by one, the tokens of a word are kept: Java is asked only
-for words that are new. Where it does not (Chinese, Japanese, Korean), Java analyses every text whole.
-
-Documents that users pass as texts, as the fields and numbers of an index.
+for words that are new. Where it does not (Chinese, Japanese, Korean), Java analyses every text whole. The tokens of
+texts are kept, too.
 """
 
 from __future__ import annotations
 
-import json
-import re
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field, replace
 from functools import cached_property
 from itertools import chain, pairwise, repeat
-from numbers import Real
 from threading import Lock
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown, unknown_name
-from rerank.files.corpus import ID_KEYS
-from rerank.lucene.documents import field_order, is_text, joined_texts
 from rerank.lucene.jvm import ask, ask_json
-from rerank.runtime.codec import is_unicode
+from rerank.lucene.text_documents import TextDocument
 from rerank.runtime.threads import kernel_threads
 from rerank.types import (
     CONTENTS,
@@ -40,7 +31,6 @@ from rerank.types import (
     query_blocks,
     query_rows,
 )
-from rerank.types.tables import number_of, plain_value
 from rerank.types.vocabulary import find_terms
 
 MOST_WORDS = 1 << 18  # that are kept between two calls, and the same number of new terms
@@ -48,34 +38,10 @@ MOST_TOKENS = 1 << 21  # of texts that are kept, 16 bytes each
 MOST_WORD_BYTES = 128  # of a word that is kept: Lucene's tokenizer cuts at 255 characters, wherever the word begins
 _REQUEST_BYTES = 1 << 24  # of text in one call of Java
 _FEW_BYTES = 1 << 12  # starting a thread in Java takes longer
-MOST_CHARACTERS = 1 << 24  # of one text
-_FIRST_SENTENCE = re.compile(r"\s*(\S[^\n]{0,199}?(?:[.!?](?=\s)|[。！？]|(?=\n)))\s*(?=\S)")
 
 
 class UnusableTextError(ValueError):
     """A text has a lone surrogate or NUL."""
-
-
-class TextDocument(NamedTuple):
-    """A document that no index holds: its text fields, and those that make up its `contents`.
-
-    Parameters
-    ----------
-    texts : mapping from str to str
-        Texts by field; `contents` only if the document has its own.
-    parts : sequence of str
-        Fields whose texts make up `contents` where the document has none of its own, in order.
-
-    """
-
-    texts: Mapping[str, str]
-    parts: Sequence[str]
-
-    @property
-    def contents(self) -> str:
-        """The whole document: its own `contents`, otherwise its texts joined as the index build joins them."""
-        own = self.texts.get(CONTENTS)
-        return joined_texts(self.texts[name] for name in self.parts) if own is None else own
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,124 +321,3 @@ class TextAnalyser:
         )
         self._statistics[field.name] = doc_freq, collection_freq
         return doc_freq, collection_freq
-
-
-class ReadDocument(NamedTuple):
-    """A document: its id, its texts, its numbers by the names of the index, and its scores in other runs by name."""
-
-    doc_id: str
-    document: TextDocument
-    numbers: Mapping[str, int | float]
-    run_scores: Mapping[str, int | float]
-
-    def json(self) -> str:
-        """Return the document as the index would store it."""
-        document = self.document
-        return json.dumps({"id": self.doc_id, CONTENTS: document.contents, **document.texts, **self.numbers})
-
-
-class DocumentReader:
-    """Reads documents that are text or mappings.
-
-    Parameters
-    ----------
-    forward : ForwardIndex
-        Forward arrays of the index, for the names of its fields and numbers.
-    joined_fields : sequence of str, optional
-        Fields that make up `contents`, in order, where the build of the index named them.
-    field : str, default="contents"
-        Field of a document that is a text.
-    runs : collection of str, default=()
-        Names of runs whose scores documents may have, as numbers.
-    title : str, default=""
-        Field that the first sentence of a document that is a text fills, if any.
-
-    Raises
-    ------
-    InvalidInputError
-        If the index does not have the field.
-
-    """
-
-    def __init__(
-        self,
-        forward: ForwardIndex,
-        joined_fields: Iterable[str] | None = None,
-        field: str = CONTENTS,
-        runs: Collection[str] = (),
-        title: str = "",
-    ) -> None:
-        if field not in forward.fields:
-            raise unknown_name("field", field, forward.fields)
-        self._fields = set(forward.fields)
-        self._numbers = set(forward.numbers)
-        self._field = field
-        self._title = title
-        self._joined = None if joined_fields is None else list(joined_fields)
-        self._runs = frozenset(runs) - self._fields - self._numbers
-
-    def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
-        """Return a document; errors do not say where it is."""
-        numbers: dict[str, int | float] = {}
-        if isinstance(document, str):
-            texts = {self._field: document}
-            if self._title and (first := _FIRST_SENTENCE.match(document)):
-                texts = {self._title: first[1], self._field: document[first.end() :]}
-        elif isinstance(document, Mapping):
-            texts = {}
-            for name, value in document.items():
-                if type(value) is str and name in self._fields:
-                    texts[name] = value
-                elif name not in ID_KEYS or name in self._fields:
-                    self._add_other(name, value, texts, numbers)
-        else:
-            raise InvalidInputError(
-                f"expected text, or a mapping of fields, got {type(document).__name__}. Pass e.g. "
-                "{'contents': 'heat flow'}."
-            )
-        for name, text in texts.items():
-            if len(text) > MOST_CHARACTERS:
-                raise InvalidInputError(
-                    f"expected at most {MOST_CHARACTERS:,} characters in field {name!r}, got {len(text):,}. Shorten it."
-                )
-        named = self._joined
-        if named is None:
-            named = sorted((name for name in texts if name != CONTENTS), key=field_order)
-        parts = tuple(name for name in named if name in texts)
-        run_scores = {name: numbers.pop(name) for name in self._runs & numbers.keys()}
-        return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
-
-    def _add_other(self, name: Any, value: Any, texts: dict[str, str], numbers: dict[str, int | float]) -> None:
-        """Add a value that is not text of a field: a list of texts, or a number; refuse others of a field."""
-        plain = plain_value(value)
-        if is_text(plain):
-            if name not in self._fields:
-                raise self._unknown(name, self._fields)
-            texts[name] = str(plain) if isinstance(plain, str) else " ".join(plain)
-        elif name in self._numbers or name in self._runs:
-            number = number_of(plain)
-            if number is not None and abs(number) <= sys.float_info.max:  # others are missing
-                numbers[name] = number
-        elif plain is not None and name in self._fields:
-            raise InvalidInputError(
-                f"expected text in field {name!r}, got {type(value).__name__}. Make it text or leave it out."
-            )
-        elif isinstance(plain, Real) and not isinstance(plain, bool):
-            raise self._unknown(name, self._fields | self._numbers)
-
-    @staticmethod
-    def _unknown(name: Any, known: set[str]) -> InvalidInputError:
-        return InvalidInputError(
-            f"expected fields of the index ({', '.join(sorted(known))}), got {shown(name)}. Leave it out or rename it."
-        )
-
-
-def check_characters(texts: Mapping[str, str], location: str) -> None:
-    """Refuse texts by field with lone surrogates or NUL, which UTF-8 or Lucene cannot hold."""
-    for name, text in texts.items():
-        fault = "NUL" if "\0" in text else "a lone surrogate" if not is_unicode(text) else None
-        if fault is not None:
-            raise InvalidInputError(
-                f"{location}: expected Unicode text in field {name!r}, got one with {fault}. Remove it, e.g. with "
-                "text.encode('utf8', 'replace').decode('utf8').replace('\\0', ' ')."
-            )

@@ -24,7 +24,7 @@ from rerank.features.text_bm25 import bm25_scores
 from rerank.index.text_collection import TextCollection
 from rerank.index.texts import TextOptions, text_features, texts_of_queries
 from rerank.lucene import texts as lucene_texts
-from rerank.lucene.texts import MOST_CHARACTERS
+from rerank.lucene.text_documents import MOST_CHARACTERS
 from rerank.pipeline.rerank import rerank as rerank_run
 from rerank.plugins.texts import TextReranker
 from rerank.runtime.codec import plain, restored
