@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rerank.features.recipe import Recipe
 from rerank.features.statistics import inverse_document_frequency, lucene_lengths, postings
 from rerank.runtime.kernels import kernel
-from rerank.runtime.numerics import LINE, prefetch
+from rerank.runtime.llvm import LINE, prefetch
 from rerank.types import FieldArrays, Floats, ForwardIndex, Ids, Ints, pointers
 from rerank.types.vocabulary import find_terms
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.statistics import word_idf
-from rerank.runtime.numerics import array_log
+from rerank.runtime.elementary import array_log
 from rerank.types import CONTENTS, Floats, ForwardIndex, Ints, query_rows
 from rerank.types.forward import counted_terms
 

@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.runtime.elementary import array_log, array_log1p
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
-from rerank.runtime.numerics import array_log, array_log1p
 from rerank.types import CONTENTS, FieldArrays, Floats, ForwardIndex
 from rerank.types.vocabulary import find_terms
 from rerank.vectors.vectors import log_idf

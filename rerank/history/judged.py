@@ -19,9 +19,9 @@ from rerank.features.match import CandidateBatch
 from rerank.features.near_duplicates import unit_weights
 from rerank.features.statistics import vector_norms, word_idf
 from rerank.history.neighbours import Neighbours
+from rerank.runtime.elementary import array_log, random_bits
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.numerics import array_log, random_bits
 from rerank.types import CONTENTS, Floats, ForwardIndex, Ids, Ints, id_array, joined_rows, pointers
 from rerank.types.forward import counted_terms
 

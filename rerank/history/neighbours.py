@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.statistics import term_idf
+from rerank.runtime.elementary import log
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
-from rerank.runtime.numerics import log
 from rerank.runtime.threads import in_threads, kernel_threads, row_parts
 from rerank.types import CONTENTS, ForwardIndex, pointers, query_rows
 from rerank.types.query_rows import by_number

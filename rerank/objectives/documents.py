@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.objectives.base import LabelCost, LabelObjective, register
-from rerank.runtime.numerics import array_exp, array_log, softplus
+from rerank.runtime.elementary import array_exp, array_log, softplus
 from rerank.types import Floats
 
 

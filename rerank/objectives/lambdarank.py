@@ -37,8 +37,9 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, RankedLists, SwapWeights
 from rerank.objectives.base import LOWEST_EXPONENT, Objective
+from rerank.runtime.elementary import exp, log2
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.numerics import LANES, absolute, exp, lane_sum, load, log2, positive, same, store
+from rerank.runtime.llvm import LANES, absolute, lane_sum, load, positive, same, store
 from rerank.types import Floats, Ints, pointers, query_blocks, query_order
 
 UNWEIGHTED = np.empty(0)

@@ -37,8 +37,8 @@ import numpy as np
 from numba import prange
 
 from rerank.objectives.base import LOWEST_EXPONENT, LabelCost, LabelObjective, register
+from rerank.runtime.elementary import array_exp, exp, log
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.numerics import array_exp, exp, log
 from rerank.types import Floats, query_rows
 
 

@@ -42,8 +42,8 @@ import numpy as np
 from numba import prange
 
 from rerank.objectives.base import LOWEST_EXPONENT, CostObjective, LabelCost, LabelObjective, Objective, register
+from rerank.runtime.elementary import array_exp, exp, softplus
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.numerics import array_exp, exp, softplus
 from rerank.types import Floats, Ints
 
 WIDEST = 600.0  # margin: exp(710) overflows

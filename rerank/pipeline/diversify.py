@@ -27,8 +27,8 @@ from rerank.features.extract import doc_numbers
 from rerank.files.inputs import RunLike, run_of
 from rerank.index.index import Index, opened
 from rerank.retrieval.fusion import min_max
+from rerank.runtime.elementary import dot
 from rerank.runtime.kernels import kernel
-from rerank.runtime.numerics import dot
 from rerank.types import CONTENTS, Floats, Ints, Run
 from rerank.vectors.vectors import ENCODER, LSI
 

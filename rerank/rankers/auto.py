@@ -30,7 +30,7 @@ from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
 from rerank.rankers.validation import Validation
 from rerank.runtime.codec import Array, SchemaError, Text, Whole
-from rerank.runtime.numerics import product
+from rerank.runtime.products import product
 from rerank.types import Floats
 
 LINEAR = "plackettluce(C=0.01)"

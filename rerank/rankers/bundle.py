@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.numerics import array_dot, cross_product, product
+from rerank.runtime.products import array_dot, cross_product, product
 from rerank.types import Floats
 
 MOST_MOVES = 10_000  # in one round

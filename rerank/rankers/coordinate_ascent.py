@@ -23,7 +23,7 @@ from rerank.rankers.training_set import TrainingSet, check_pairs
 from rerank.rankers.validation import Validation
 from rerank.retrieval.best_alpha import TOLERANCE
 from rerank.runtime.codec import Whole
-from rerank.runtime.numerics import array_dot
+from rerank.runtime.products import array_dot
 from rerank.types import Floats, Ints
 
 LEAST_GAIN = 1e-3  # of the mean of a measure in a pass: with less, the training ends

@@ -81,7 +81,8 @@ from rerank.retrieval.source_data import (
     source_names,
 )
 from rerank.runtime.codec import Array, Names, SchemaError, Sizes
-from rerank.runtime.numerics import array_log2, cross_product, gram, product
+from rerank.runtime.elementary import array_log2
+from rerank.runtime.products import cross_product, gram, product
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
 from rerank.types.ids import Ids, id_array

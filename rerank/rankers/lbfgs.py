@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from rerank.runtime.numerics import array_dot
+from rerank.runtime.products import array_dot
 from rerank.types import Floats
 
 PAIRS = 20  # of steps and changes of the gradient that are remembered

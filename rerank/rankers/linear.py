@@ -25,7 +25,7 @@ from rerank.rankers.standardizer import BLOCK, Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_pairs
 from rerank.runtime.codec import Number, Whole
-from rerank.runtime.numerics import array_dot, cross_product, gram, inverse, product
+from rerank.runtime.products import array_dot, cross_product, gram, inverse, product
 from rerank.types import Floats, Ints, query_rows
 
 TOLERANCE = 1e-6  # share of the weights' norm by which the minimum may be missed

@@ -14,7 +14,7 @@ from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.training_set import TrainingSet, check_training_data
 from rerank.rankers.validation import Validation
-from rerank.runtime.numerics import array_dot
+from rerank.runtime.products import array_dot
 from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, RankingData

@@ -25,8 +25,9 @@ from rerank.rankers.standardizer import BLOCK, Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.codec import Number, Whole
+from rerank.runtime.elementary import exp
 from rerank.runtime.kernels import kernel
-from rerank.runtime.numerics import cross_product, exp, product
+from rerank.runtime.products import cross_product, product
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
 

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.runtime.codec import LARGEST, Array, SchemaError
-from rerank.runtime.numerics import array_dot, array_exp, cross_product, gram, inverse, product, softplus
+from rerank.runtime.elementary import array_exp, softplus
+from rerank.runtime.products import array_dot, cross_product, gram, inverse, product
 from rerank.types import Floats
 
 MANY = 1000  # positive rows from which the shape is free

@@ -25,8 +25,9 @@ from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_pairs, pair_counts
 from rerank.runtime.codec import Choice, Number, Whole
+from rerank.runtime.elementary import array_log, array_log1p
 from rerank.runtime.kernels import kernel
-from rerank.runtime.numerics import array_dot, array_log, array_log1p
+from rerank.runtime.products import array_dot
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.content import distinct_features, feature_digests

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.runtime.codec import Array, SchemaError
+from rerank.runtime.elementary import random_bits
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.numerics import random_bits
 from rerank.runtime.threads import in_threads
 from rerank.types import Floats, Ints
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.metrics.base import Measure, PrefixSum, RankedLists
+from rerank.runtime.elementary import array_exp, array_log
 from rerank.runtime.kernels import kernel
-from rerank.runtime.numerics import array_exp, array_log
 from rerank.types import Floats, Ints, joined_rows, pointers, query_order, query_rows
 
 CLOSEST = 1e-12

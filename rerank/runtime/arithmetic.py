@@ -2,7 +2,7 @@
 
 NumPy, LLVM and the C library choose other algorithms by CPU type, whose last digits differ. These take additions,
 multiplications and divisions of float64 alone, in a fixed order, and are less than 1 ulp from the true value.
-`rerank.runtime.numerics` has what numbers of any size need.
+`rerank.runtime.elementary` has what numbers of any size need.
 
 References
 ----------

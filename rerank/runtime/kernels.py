@@ -26,7 +26,7 @@ def helper(**options: Any) -> Callable[[Kernel], Kernel]:
 
     The wrapper for Python, a sixth of the remaining code, is omitted, so that a call from Python would abort the
     process; `tests/runtime/test_kernels.py` finds such calls. Numba's cache does not see changes in helpers of other
-    files: only those of `rerank.runtime.numerics`, which do not change, are called by kernels of all files.
+    files: only those of `rerank.runtime.elementary`, which do not change, are called by kernels of all files.
     """
     return _numba(nogil=True, no_cpython_wrapper=True, **options)
 

@@ -18,8 +18,8 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
+from rerank.runtime.elementary import random_bits
 from rerank.runtime.kernels import kernel
-from rerank.runtime.numerics import random_bits
 from rerank.trees.binned_data import BinnedData, Storage, bin_with
 from rerank.trees.bins import MOST_BINS, Bins, learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns

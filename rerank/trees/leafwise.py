@@ -13,7 +13,7 @@ import numpy as np
 from numba import prange
 
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.numerics import prefetch
+from rerank.runtime.llvm import prefetch
 
 LOW = 0xFFFFFFFF
 OVERFLOW = np.uint64(65535)  # first word of a row with too many exceptions (columns.py)

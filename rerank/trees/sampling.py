@@ -19,8 +19,8 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
+from rerank.runtime.elementary import random_bits
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.numerics import random_bits
 from rerank.types import Floats
 
 WEIGHT_OF_HESSIAN = 0.1

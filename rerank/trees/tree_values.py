@@ -9,7 +9,7 @@ from numba import prange
 from numpy.typing import NDArray
 
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.numerics import prefetch
+from rerank.runtime.llvm import prefetch
 from rerank.trees.columns import MOST_CODES, Columns
 from rerank.trees.forest import Forest, Tree, set_members
 from rerank.types import Floats

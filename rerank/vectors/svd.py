@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import log
 from rerank.runtime.kernels import kernel
-from rerank.runtime.numerics import LANES, cross_product, load, product, same, store
+from rerank.runtime.llvm import LANES, load, same, store
+from rerank.runtime.products import cross_product, product
 from rerank.runtime.progress import track
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types.query_rows import Floats, Ints

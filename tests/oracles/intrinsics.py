@@ -9,7 +9,7 @@ from scipy.sparse import csr_matrix
 from rerank.features import match
 from rerank.features.families import feedback, passages as windows, proximity as positions
 from rerank.objectives import lambdarank
-from rerank.runtime import numerics as elementary, numerics as lanes
+from rerank.runtime import elementary, llvm
 from rerank.trees import bins as binned, leafwise
 from rerank.vectors import svd
 
@@ -40,14 +40,14 @@ def numpy_eigen(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
 
 def add_gram_product(row_ptr, columns, values, block, out) -> None:  # type: ignore[no-untyped-def]
     """Add A'A times the block to `out`; both are flat."""
-    rows = csr_matrix((values, columns, row_ptr), shape=(len(row_ptr) - 1, len(out) // lanes.LANES))
-    out += (rows.T @ (rows @ block.reshape(-1, lanes.LANES))).ravel()
+    rows = csr_matrix((values, columns, row_ptr), shape=(len(row_ptr) - 1, len(out) // llvm.LANES))
+    out += (rows.T @ (rows @ block.reshape(-1, llvm.LANES))).ravel()
 
 
 def fill_product(row_ptr, columns, values, block, out) -> None:  # type: ignore[no-untyped-def]
     """Fill `out` with A times the block; both are flat."""
-    rows = csr_matrix((values, columns, row_ptr), shape=(len(row_ptr) - 1, len(block) // lanes.LANES))
-    out[:] = (rows @ block.reshape(-1, lanes.LANES)).ravel()
+    rows = csr_matrix((values, columns, row_ptr), shape=(len(row_ptr) - 1, len(block) // llvm.LANES))
+    out[:] = (rows @ block.reshape(-1, llvm.LANES)).ravel()
 
 
 def prefetch(array: NDArray[np.uint64], row: int) -> None:
@@ -57,7 +57,7 @@ def prefetch(array: NDArray[np.uint64], row: int) -> None:
 
 def n_lanes(dtype: np.dtype) -> int:
     """Return the number of floats in a vector."""
-    return lanes.LANES if dtype == np.float64 else lanes.LANES32
+    return llvm.LANES if dtype == np.float64 else llvm.LANES32
 
 
 def store(array: NDArray[np.float64], index: int, vector: NDArray[np.float64]) -> None:

@@ -11,12 +11,12 @@ import numba
 import numpy as np
 import pytest
 
-from rerank.runtime.numerics import array_exp, array_log, array_log1p, array_log2, random_bits, softplus
+from rerank.runtime.elementary import array_exp, array_log, array_log1p, array_log2, random_bits, softplus
 from rerank.types import Floats
 
 EXACT = Context(prec=60, Emin=-(10**6), Emax=10**6)
 TINY, LARGEST = 5e-324, float(np.finfo(np.float64).max)
-# Whoever changes a digest deletes the caches of all kernels, which do not see changes of rerank.runtime.numerics.
+# Whoever changes a digest deletes the caches of all kernels, which do not see changes of rerank.runtime.elementary.
 DIGESTS = {
     "exp": "4f0f48056a4549a2bf9560917d9aa21c2e94e2a0a57d874fefc9e9c00de6abf6",
     "log": "4598f7b601640a2830db8e98ce28a4f56c33757515de75730526e0696fde1b03",

@@ -14,7 +14,7 @@ import rerank
 ROOT = Path(rerank.__file__).parent
 # Kernels of all files call these helpers. Caches do not see a change of them, which test_elementary.py reports: their
 # results are the same bytes for good, so that there is no reason for one.
-FOR_ALL = ROOT / "runtime" / "numerics.py"
+FOR_ALL = ROOT / "runtime" / "elementary.py"
 
 
 @cache
@@ -84,7 +84,7 @@ def test_helpers_are_called_by_compiled_functions_of_their_file_alone(path: Path
 def test_helpers_for_all_kernels_are_called_by_compiled_functions_alone() -> None:
     helpers, called = {helper.name for helper in _compiled(_trees()[FOR_ALL], "helper")}, set()
     for path, tree in _trees().items():
-        imported = {name for module, name in _uses()[path] if module == "rerank.runtime.numerics"} & helpers
+        imported = {name for module, name in _uses()[path] if module == "rerank.runtime.elementary"} & helpers
         compiled = _compiled(tree, "kernel", "helper")
         rest = ast.Module([line for line in tree.body if line not in compiled], [])
         assert (helpers if path == FOR_ALL else imported) & _names(rest) == set(), path

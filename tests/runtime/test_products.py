@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from rerank.runtime.numerics import BLOCK, array_dot, cross_product, gram, inverse, product
+from rerank.runtime.products import BLOCK, array_dot, cross_product, gram, inverse, product
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

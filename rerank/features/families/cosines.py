@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from rerank.features.match import CandidateBatch, FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
+from rerank.runtime.elementary import dot
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.llvm import LANES32, lane_sum, load, same
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.numerics import LANES32, dot, lane_sum, load, same
 from rerank.types import Ints
 from rerank.vectors.vectors import ENCODER, LSI
 

@@ -35,9 +35,10 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
 from rerank.features.statistics import field_idf, postings, vector_norms
+from rerank.runtime.elementary import log2
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.llvm import LANES, LINE, load, prefetch, same, store
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.numerics import LANES, LINE, load, log2, prefetch, same, store
 
 RM3_DOCUMENTS = (5, 10, 20)
 RM3_TERMS = (20, 50, 100)

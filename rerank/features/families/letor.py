@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
 from rerank.features.statistics import vector_norms
+from rerank.runtime.elementary import log, log1p
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.numerics import log, log1p
 
 _MSLR = "MSLR-WEB features (Qin & Liu 2013)"
 _ZHAI = "Zhai & Lafferty, SIGIR 2001, table 1"

@@ -29,8 +29,8 @@ from rerank.features.match import FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
 from rerank.features.statistics import cached_by_field
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.llvm import prefetch
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
-from rerank.runtime.numerics import prefetch
 from rerank.types.forward import FieldArrays
 from rerank.types.query_rows import Ints
 from rerank.types.retriever import Passages

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
-from rerank.runtime.numerics import array_log, array_log1p, array_log2
+from rerank.runtime.elementary import array_log, array_log1p, array_log2
 from rerank.types import Floats, Ints, query_rows
 
 _KNOWN = (Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM)

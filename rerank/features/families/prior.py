@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
 from rerank.features.statistics import cached_by_field, field_idf, postings
+from rerank.runtime.elementary import log
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
-from rerank.runtime.numerics import log
 from rerank.types.forward import FieldArrays
 
 _BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"

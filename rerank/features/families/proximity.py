@@ -35,9 +35,10 @@ from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock, gather_candidates, match
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
+from rerank.runtime.elementary import exp, log, log1p
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.llvm import prefetch
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.numerics import exp, log, log1p, prefetch
 
 WINDOWS = (3, 8, 15)
 NEAR = 5  # greatest distance of Rasolofo and Savoy

@@ -19,9 +19,9 @@ from rerank.features.families.feedback import MAX_DOC_SHARE
 from rerank.features.match import term_numbers
 from rerank.features.statistics import cached_by_field, field_idf, lucene_lengths, postings
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of_hits
+from rerank.runtime.elementary import array_log2
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order
-from rerank.runtime.numerics import array_log2
 from rerank.types import BM25, FieldArrays, Floats, Ints, Run, pointers
 from rerank.types.forward import counted_terms
 
