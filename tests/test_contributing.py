@@ -29,7 +29,7 @@ USES = {
     "assert np.corrcoef(model.predict(X), y)[0, 1] > 0.8",
     "ranker": DATA + "rerank.RobustMART(n_estimators=5).fit(X, y, qid=qid).save('robust.json');"
     "assert np.corrcoef(rerank.read_model('robust.json').predict(X), y)[0, 1] > 0.8",
-    "family": "import rerank; from rerank.features.recipe import column_groups;"
+    "family": "import rerank; from rerank.features.columns import column_groups;"
     "names = [name for group in column_groups(rerank.Recipe(fields=('title',), families=('brevity',)))"
     " for name in group.names]; assert names == ['brevity.title']",
     "source": "from rerank.retrieval.base import SearchInputs, source; from rerank.types import Run;"

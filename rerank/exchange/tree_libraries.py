@@ -61,8 +61,8 @@ from rerank.exchange.registry import (
 )
 from rerank.rankers.imported import stored_name
 from rerank.runtime.codec import SchemaError, check_nesting, parse_json
+from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, WORD_BITS, Forest, Tree, set_members
-from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, pointers
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value

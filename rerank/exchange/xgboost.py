@@ -57,8 +57,8 @@ from rerank.exchange.registry import (
 from rerank.exchange.search_engines import PluginFormat
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.codec import parse_json
+from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import Forest, Tree, set_members
-from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, pointers
 from rerank.types.retriever import CONTENTS
 

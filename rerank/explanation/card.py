@@ -33,7 +33,7 @@ from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.training.cross_validation import query_values
-from rerank.trees.structures import FEATURES, SplitConstraints
+from rerank.trees.constraints import FEATURES, SplitConstraints
 from rerank.types import RankingData, counted
 
 LISTED = 20  # features, of all that the model has

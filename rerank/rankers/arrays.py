@@ -18,8 +18,8 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.trees.binned_data import BinnedData, Storage
 from rerank.trees.bins import MOST_BINS
+from rerank.trees.categories import CategoryValues
 from rerank.trees.content import bin_rows, mixed, row_digests
-from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ids, Ints, RankingData, id_array
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members
 from rerank.types.tables import LABEL, is_missing, number_of, refuse_categories, unmasked

@@ -40,23 +40,15 @@ from rerank.runtime.codec import Choice, Number, Whole, at
 from rerank.runtime.progress import track
 from rerank.trees.binned_data import BinnedData, bin_with
 from rerank.trees.booster import Booster, Gradients, StepLength
+from rerank.trees.categories import AUTO, CategoryFeatures, category_mask, check_codes
 from rerank.trees.columns import Columns
+from rerank.trees.constraints import FEATURES, Directions, FeatureGroups, SplitConstraints
 from rerank.trees.content import bin_rows
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import MOST_CATEGORIES, Forest
 from rerank.trees.grower import SPLIT_RULES
 from rerank.trees.score import score_rows
-from rerank.trees.structures import (
-    AUTO,
-    FEATURES,
-    CategoryFeatures,
-    Directions,
-    FeatureGroups,
-    SplitConstraints,
-    TreeLimits,
-    category_mask,
-    check_codes,
-)
+from rerank.trees.structures import TreeLimits
 from rerank.trees.tree_values import tree_values
 from rerank.types import Floats, Ints, counted, query_rows
 from rerank.types.query_folds import folds_of_groups, numbered_groups

@@ -20,10 +20,10 @@ from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.codec import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at
 from rerank.runtime.mapped_rows import changed_rows
+from rerank.trees.categories import check_codes
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest
 from rerank.trees.score import score_rows
-from rerank.trees.structures import check_codes
 from rerank.types import Floats, Ints, RankingData
 from rerank.types.ranking_data import BOTH, UNLISTED
 from rerank.types.retriever import Retriever

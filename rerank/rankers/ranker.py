@@ -74,9 +74,9 @@ from rerank.runtime.codec import (
 )
 from rerank.runtime.mapped_rows import is_mapped, row_blocks
 from rerank.runtime.threads import kernel_threads
+from rerank.trees.categories import CategoryValues
 from rerank.trees.content import in_order
 from rerank.trees.forest import Forest
-from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, Run, counted
 from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members

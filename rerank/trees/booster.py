@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.trees.binned_data import BinnedData
+from rerank.trees.constraints import SplitConstraints
 from rerank.trees.content import distinct_features
 from rerank.trees.forest import Tree
 from rerank.trees.grower import Grower, add_leaf_values
 from rerank.trees.sampling import draw_by_gradient
-from rerank.trees.structures import SplitConstraints, TreeLimits
+from rerank.trees.structures import TreeLimits
 from rerank.trees.tree_values import tree_values
 from rerank.types import Floats, Ints
 

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from rerank.runtime.kernels import kernel
 from rerank.trees.bins import Bins
 from rerank.trees.columns import GROUP_WIDTH, LEAST_SPARSE, MOST_CODES, WIDTH, Columns, list_exceptions
+from rerank.trees.constraints import SplitConstraints
 from rerank.trees.content import category_order
 from rerank.trees.forest import Tree, category_bits
 from rerank.trees.leafwise import grow_leaves
-from rerank.trees.structures import BinnedRows, SplitConstraints, TreeLimits, TreeTask, Workspace
+from rerank.trees.structures import BinnedRows, TreeLimits, TreeTask, Workspace
 from rerank.types import Floats, Ints
 
 LARGEST_EXPONENT, MOST_EXPONENT = 30, 1000  # of sums, and of a scale: beyond it, that of a unit would underflow

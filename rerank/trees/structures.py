@@ -7,36 +7,18 @@ histogram       (256,) int64 of one column: the sum of `packed` by code
 slot            index of a leaf's histograms, totals and best split. After a split the larger child takes over the slot
                 of its parent, so a leaf and its slot have numbers of their own.
 
-The named tuples and dtypes are part of a compiled kernel's signature: a change of them compiles it anew.
-
-What the splits of all trees of a forest must keep to: monotone and interaction constraints.
-
-Monotone constraints, by the method "basic" of LightGBM. A split on a constrained feature whose children's Newton steps
-contradict the direction is no candidate. The steps of all leaves below its left child end, and those below its right
-child begin, at the middle of the two steps, so that no later split undoes the order. Missing values take either side.
-
-Interaction constraints. The features of a path from the root to a leaf are all in one of the groups: a split may take
-the features of the groups that hold all features of the path. A feature in no group is never taken, as in LightGBM.
-
-Which features are categories: their values are codes without an order, whole numbers from 0, or missing.
-
-A node splits a category by a set of codes (`leafwise.py` chooses it, `Tree.category_bits` holds it). A code outside it,
-such as one that training did not see, goes where missing values go.
+The named tuples and dtypes are part of a compiled kernel's signature: a change of them compiles it anew. They stay in
+this module: Numba fails on a cache of compiled code that names one which is no longer there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown, suggestion
-from rerank.runtime.codec import Field, Items, SchemaError, Sizes, Table, Text, Whole
-from rerank.runtime.mapped_rows import row_blocks
-from rerank.trees.forest import MOST_CATEGORIES
+from rerank.trees.constraints import ALL_GROUPS
 from rerank.types import Ints
 
 BIN_WORDS = 4  # of 64 bins each
@@ -99,13 +81,6 @@ NODE = np.dtype(
     ],
     align=True,
 )
-ALL_GROUPS = np.uint64(2**64 - 1)
-FEATURES = "features"  # the directions that the features' families declare
-MOST_GROUPS = 64  # a bit each
-_Directions = Mapping[str, int] | Sequence[int]
-_Groups = Sequence[Sequence[str | int]]
-_DIRECTION = Whole(-1, 1)
-AUTO = "auto"
 
 
 class BinnedRows(NamedTuple):
@@ -273,168 +248,3 @@ class Workspace(NamedTuple):
         self.leaves[0] = (0, n_rows, 0, 0, 0, -1, False)
         self.splits["gain"] = 0.0
         self.feature_splits["gain"] = 0.0
-
-
-class Directions(Field):
-    """Monotone constraints: a direction for each named feature, or a list of one for each; FEATURES; or None."""
-
-    def accepts(self) -> str:
-        """Return what is accepted."""
-        return f"a mapping of names to -1, 0 or 1, a list of these, {FEATURES!r}, or None"
-
-    def read(self, value: object, sizes: Sizes) -> dict[str, int] | list[int] | str | None:
-        """Return the directions."""
-        if value is None or (isinstance(value, str) and value == FEATURES):
-            return value
-        if isinstance(value, Mapping):
-            return Table(_DIRECTION).read(value, sizes)
-        return Items(_DIRECTION).read(_as_list(value), sizes)
-
-
-class FeatureGroups(Field):
-    """Interaction constraints: lists of names or numbers of features; or None."""
-
-    def accepts(self) -> str:
-        """Return what is accepted."""
-        return f"up to {MOST_GROUPS} lists of names or numbers, or None"
-
-    def read(self, value: object, sizes: Sizes) -> list[list[str | int]] | None:
-        """Return the groups."""
-        if value is None:
-            return None
-        groups = [_as_list(group) for group in value] if isinstance(value, list | tuple) else value
-        read: list[list[str | int]] = Items(Items(FeatureKey())).read(groups, sizes)
-        if len(read) > MOST_GROUPS:
-            raise SchemaError(f"at most {MOST_GROUPS} groups", str(len(read)))
-        return read
-
-
-class FeatureKey(Field):
-    """The name or the number of a feature."""
-
-    def read(self, value: object, sizes: Sizes) -> str | int:
-        """Return it."""
-        key: str | int = (Text() if isinstance(value, str) else Whole(0, 2**31)).read(value, sizes)
-        return key
-
-
-def _as_list(value: object) -> object:
-    return list(value) if isinstance(value, tuple | np.ndarray) else value
-
-
-@dataclass(frozen=True, eq=False)
-class SplitConstraints:
-    """Constraints of the features of a data set.
-
-    Parameters
-    ----------
-    direction : int64 array of shape (n_features,)
-        1 where the score may not fall with the feature, -1 where it may not rise, else 0.
-    groups : uint64 array of shape (n_features,)
-        Interaction groups that hold each feature, a bit each; all bits without such constraints.
-
-    """
-
-    direction: Ints
-    groups: NDArray[np.uint64]
-
-    @property
-    def kinds(self) -> NDArray[np.uint64]:
-        """A number for each feature, (n_features,): equal for those of the same constraints."""
-        columns = np.column_stack([self.direction.astype(np.uint64), self.groups])
-        return np.unique(columns, axis=0, return_inverse=True)[1].ravel().astype(np.uint64)
-
-    @classmethod
-    def of(
-        cls, names: Sequence[str], directions: _Directions | None = None, groups: _Groups | None = None
-    ) -> SplitConstraints:
-        """Return the constraints of features by their names; raise InvalidInputError for unknown ones."""
-        direction = np.zeros(len(names), dtype=np.int64)
-        if isinstance(directions, Mapping):
-            for name, value in directions.items():
-                direction[feature_number(names, name, "monotone_constraints")] = value
-        elif directions is not None and len(directions) != len(names):
-            raise InvalidInputError(
-                f"monotone_constraints: expected a direction for each of {len(names)} features, got {len(directions)}. "
-                "Give a mapping of names to directions."
-            )
-        elif directions is not None:
-            direction[:] = directions
-        allowed = np.full(len(names), ALL_GROUPS if groups is None else 0, dtype=np.uint64)
-        for bit, group in enumerate(groups or ()):
-            for feature in group:
-                allowed[feature_number(names, feature, "interaction_constraints")] |= np.uint64(1 << bit)
-        return cls(direction, allowed)
-
-
-def feature_number(names: Sequence[str], feature: str | int, place: str) -> int:
-    """Return the number of a feature that is named, or given by its number."""
-    if isinstance(feature, str) and feature in names:
-        return names.index(feature)
-    if isinstance(feature, int) and feature < len(names):
-        return feature
-    if isinstance(feature, int):
-        raise InvalidInputError(
-            f"{place}: expected the number of one of {len(names)} features, from 0, got {feature}. Name the feature."
-        )
-    raise InvalidInputError(
-        f"{place}: expected a feature of the training data, got {shown(feature)}. {suggestion(feature, list(names))}"
-    )
-
-
-class CategoryFeatures(Field):
-    """Names or numbers of the features that are categories, or "auto"."""
-
-    def accepts(self) -> str:
-        """Return what is accepted."""
-        return f"{AUTO!r}, or a list of names or numbers"
-
-    def read(self, value: object, sizes: Sizes) -> str | list[str | int]:
-        """Return the features."""
-        if value == AUTO:
-            return AUTO
-        if isinstance(value, str):
-            raise SchemaError(self.accepts(), shown(value))
-        keys: list[str | int] = Items(FeatureKey(), may_be_empty=True).read(_as_list(value), sizes)
-        return keys
-
-
-class CategoryValues(Field):
-    """List of the values of a category, each once: text, numbers or booleans; the code of a value is its position."""
-
-    def read(self, value: object, sizes: Sizes) -> list[str | int | float | bool]:
-        """Return the values."""
-        if not isinstance(value, list) or not all(isinstance(entry, str | int | float) for entry in value):
-            raise SchemaError("a list of texts and numbers", shown(value))
-        if len(set(value)) < len(value) or len(value) > MOST_CATEGORIES:
-            raise SchemaError(
-                f"up to {MOST_CATEGORIES} values, each once", f"{len(value)}, {len(set(value))} of them distinct"
-            )
-        return value
-
-
-def category_mask(
-    names: Sequence[str], n_features: int, chosen: str | Iterable[str | int], automatic: Mapping[str, object]
-) -> NDArray[np.bool_]:
-    """Return which features are categories, (n_features,): those chosen, or with "auto" those of `automatic`."""
-    mask = np.zeros(n_features, dtype=np.bool_)
-    for feature in automatic if isinstance(chosen, str) else chosen:
-        mask[feature_number(names, feature, "categorical_feature")] = True
-    return mask
-
-
-def check_codes(
-    X: NDArray[np.float32], features: Ints, names: Sequence[str], most: float = np.inf, what: str = "X"
-) -> None:
-    """Refuse values of categories that are no codes below `most`; NaN is missing."""
-    for first, block in row_blocks(X) if len(features) else ():
-        codes = block[:, features]
-        wrong = (codes < 0.0) | (codes >= most) | (codes != np.floor(codes)) & ~np.isnan(codes)
-        if wrong.any():
-            row, column = (int(places[0]) for places in np.nonzero(wrong))
-            raise InvalidInputError(
-                f"{what}: expected whole numbers from 0{'' if most == np.inf else f' to {most - 1:.0f}'} or NaN as "
-                f"categories, got "
-                f"{codes[row, column]:.9g} at row {first + row} of feature {shown(names[features[column]])}. Number "
-                "categories from 0, and put NaN where one is missing."
-            )

@@ -13,19 +13,14 @@ from rerank.errors import InvalidInputError
 from rerank.runtime.codec import SchemaError, plain, restored
 from rerank.trees.binned_data import bin_with
 from rerank.trees.bins import learn_bins
+from rerank.trees.categories import CategoryFeatures, CategoryValues, category_mask, check_codes
 from rerank.trees.columns import Columns
+from rerank.trees.constraints import SplitConstraints
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, Tree, category_bits
 from rerank.trees.grower import Grower
 from rerank.trees.score import score_rows
-from rerank.trees.structures import (
-    CategoryFeatures,
-    CategoryValues,
-    SplitConstraints,
-    TreeLimits,
-    category_mask,
-    check_codes,
-)
+from rerank.trees.structures import TreeLimits
 from rerank.trees.tree_values import tree_values
 from tests.oracles import contributions as shapley, trees as oracle
 from tests.trees.test_score import random_tree

@@ -7,10 +7,11 @@ from rerank.errors import InvalidInputError
 from rerank.runtime.codec import SchemaError
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import Columns
+from rerank.trees.constraints import Directions, FeatureGroups, SplitConstraints
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.grower import Grower
 from rerank.trees.score import score_rows
-from rerank.trees.structures import Directions, FeatureGroups, SplitConstraints, TreeLimits
+from rerank.trees.structures import TreeLimits
 from tests.oracles import trees as oracle
 
 NAMES = ("a", "b", "c", "d")
