@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from rerank.training.tuning import Tuning as Tuning
     from rerank.types import Qrels as Qrels, RankingData as RankingData, Run as Run, Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
-    from rerank.vectors.encoder import Scorer as Scorer
+    from rerank.vectors.scorer import Scorer as Scorer
     from rerank.vectors.vectors import Vectors as Vectors
 
 _HOMES = {
@@ -96,7 +96,7 @@ _HOMES = {
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
-    "Scorer": "rerank.vectors.encoder",
+    "Scorer": "rerank.vectors.scorer",
     "Study": "rerank.experiments.study",
     "Topics": "rerank.types",
     "Tuning": "rerank.training.tuning",

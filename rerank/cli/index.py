@@ -64,7 +64,7 @@ def command(
     """
     from rerank.index.bound import is_index
     from rerank.types.retriever import Passages
-    from rerank.vectors.encoder import Scorer
+    from rerank.vectors.scorer import Scorer
 
     loaded = None if scorer in (None, NONE) else Scorer.of(scorer)  # before anything is built
     if output is None:

@@ -52,7 +52,7 @@ from rerank.types import (
     query_rows,
 )
 from rerank.types.order import scores_and_ranks
-from rerank.vectors.encoder import Encoded, query_vectors
+from rerank.vectors.query_vectors import Encoded, query_vectors
 from rerank.vectors.vectors import ENCODER, LSI, Vectors
 
 PASSAGES = "passages"  # the family

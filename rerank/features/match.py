@@ -62,7 +62,7 @@ class CandidateBatch:
         Score and rank in other runs, by name; NaN where the run does not hold the row.
     documents : callable, optional
         Returns documents by number as they were indexed; None where the index does not store them.
-    vectors : rerank.vectors.encoder.QueryVectors, optional
+    vectors : rerank.vectors.query_vectors.QueryVectors, optional
         Vectors of the queries and of the documents, for the families that need them.
     history : rerank.history.judged.IndexHistory, optional
         What is learned from judgements, for the families that need it.

@@ -47,7 +47,9 @@ from rerank.types.ids import QUERY
 from rerank.types.retriever import K1, B
 from rerank.types.statistics import Statistics
 from rerank.types.vocabulary import find_terms
-from rerank.vectors.encoder import Encoded, Encoder, Scorer
+from rerank.vectors.encoder import Encoder
+from rerank.vectors.query_vectors import Encoded
+from rerank.vectors.scorer import Scorer
 from rerank.vectors.vectors import ENCODER, LSI, Vectors
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from rerank.rankers.retriever_checks import check_base_run, check_retrievers, tr
 from rerank.retrieval.base import DEPTH, Candidates, UnionRun
 from rerank.types import Floats, Ints, RankingData, Retriever, Run, Topics, trec_order
 from rerank.types.order import position_order
-from rerank.vectors.encoder import Scorer
+from rerank.vectors.scorer import Scorer
 
 
 class RankedText(NamedTuple):

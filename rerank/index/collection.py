@@ -21,7 +21,8 @@ from rerank.lucene.analysis import Analyser
 from rerank.lucene.texts import TextAnalyser
 from rerank.runtime.progress import InProcess
 from rerank.types import CONTENTS, ForwardIndex, Passages, Run
-from rerank.vectors.encoder import Encoder, Scorer
+from rerank.vectors.encoder import Encoder
+from rerank.vectors.scorer import Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
 
 if TYPE_CHECKING:

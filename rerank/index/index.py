@@ -19,7 +19,8 @@ from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file
 from rerank.types import CONTENTS, Passages, RankingData, counted
 from rerank.types.retriever import Passage
-from rerank.vectors.encoder import Encoder, Scorer
+from rerank.vectors.encoder import Encoder
+from rerank.vectors.scorer import Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart

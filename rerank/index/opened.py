@@ -20,7 +20,8 @@ from rerank.lucene.texts import TextAnalyser
 from rerank.runtime.output import whole_file
 from rerank.runtime.store import cache_folder
 from rerank.types import ForwardIndex, Ints
-from rerank.vectors.encoder import Encoder, encoded_documents
+from rerank.vectors.encoded_documents import encoded_documents
+from rerank.vectors.encoder import Encoder
 
 
 @dataclass(frozen=True, eq=False)

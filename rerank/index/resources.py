@@ -26,7 +26,8 @@ from rerank.history.history import History
 from rerank.lucene.folder import RESOURCES
 from rerank.runtime.store import cache_folder
 from rerank.types import Run
-from rerank.vectors.encoder import Encoder, Scorer
+from rerank.vectors.encoder import Encoder
+from rerank.vectors.scorer import Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
 
 VECTORS = "vectors"

@@ -26,7 +26,7 @@ from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers, query
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Passage, Passages, Retriever
 from rerank.types.tables import frame_rows, is_frame, is_missing
-from rerank.vectors.encoder import Encoded
+from rerank.vectors.query_vectors import Encoded
 
 MOST_TEXTS = 1 << 20  # of one call
 TITLES = ("title", "name", "headline")  # fields, the first that there is

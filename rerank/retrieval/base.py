@@ -38,7 +38,7 @@ from rerank.types import BM25, CONTENTS, Floats, ForwardIndex, Ids, Ints, Retrie
 from rerank.types.ids import id_texts
 from rerank.types.order import scores_and_ranks
 from rerank.types.retriever import K1, B, bm25_parameters, bm25_suffix
-from rerank.vectors.encoder import Encoded
+from rerank.vectors.query_vectors import Encoded
 from rerank.vectors.vectors import Vectors
 
 Hits = tuple[Ints, Floats]  # document numbers and scores of one query, best first

@@ -46,7 +46,7 @@ def run_tests(python: Path, scratch: Path, whole_pyserini: bool) -> str:
     for name in ("plugins", "service"):
         shutil.copytree(ROOT / "tests" / name, tests / name)
     (tests / "__init__.py").touch()
-    for file in ("files/test_irds.py", "vectors/test_named.py"):
+    for file in ("files/test_irds.py", "vectors/test_encoders_by_name.py"):
         shutil.copy(ROOT / "tests" / file, tests / "plugins")
     for name in ("examples.py", "indexed.py", "tiny.py"):
         shutil.copy(ROOT / "tests" / name, tests)

@@ -20,7 +20,7 @@ from rerank.features.recipe import (
     space_family_names,
 )
 from rerank.types import RankingData, Run, query_rows
-from rerank.vectors.encoder import Encoded
+from rerank.vectors.query_vectors import Encoded
 from rerank.vectors.vectors import Vectors
 from tests.features.awkward import QUERIES
 from tests.features.collection import Documents, forward_index

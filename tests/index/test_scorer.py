@@ -13,7 +13,7 @@ import rerank
 from rerank.errors import InvalidInputError
 from rerank.rankers.last_stage import LastStage
 from rerank.rankers.ranker import Ranker
-from rerank.vectors.encoder import Scorer
+from rerank.vectors.scorer import Scorer
 from tests.tiny import Tiny, more_queries
 
 
@@ -35,7 +35,7 @@ def test_scorer_is_called_once_for_each_query_and_text() -> None:
 
 
 def test_scores_are_complete_when_older_ones_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rerank.vectors.encoder.MOST_SCORES", 3)
+    monkeypatch.setattr("rerank.vectors.scorer.MOST_SCORES", 3)
     scorer = Scorer("s", length)
     for _ in range(2):
         assert scorer.scores("q", ["a", "bb"]).tolist() == [1.0, 2.0]

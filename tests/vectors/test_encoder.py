@@ -12,7 +12,8 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.types.forward import ForwardIndex
-from rerank.vectors.encoder import Encoder, encoded_documents
+from rerank.vectors.encoded_documents import encoded_documents
+from rerank.vectors.encoder import Encoder
 from tests.tiny import tiny
 
 Function = Callable[[list[str]], Any]
@@ -75,7 +76,7 @@ def test_documents_are_encoded_again_where_the_encoder_changed_or_the_file_is_da
 def test_encoding_goes_on_where_it_was_interrupted(
     forward: ForwardIndex, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rerank.vectors.encoder._BLOCK", 4)
+    monkeypatch.setattr("rerank.vectors.encoded_documents._BLOCK", 4)
     encoded_texts: list[int] = []
 
     def interrupted(texts: list[str]) -> np.ndarray:

@@ -9,7 +9,8 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.vectors.encoder import LIBRARIES, Encoder, OnnxModel, named_functions
+from rerank.vectors.encoder import Encoder
+from rerank.vectors.encoders_by_name import LIBRARIES, OnnxModel, named_functions
 from tests.tiny import tiny
 
 WORDS = {"[PAD]": 0, "[UNK]": 1, "query:": 2, "flutter": 3, "wing": 4, "of": 5}
@@ -77,7 +78,7 @@ def test_wordllama_encodes_documents_and_queries(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize("kind", LIBRARIES)
 def test_encoder_without_its_packages_names_them(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rerank.vectors.encoder.find_spec", lambda name: None)
+    monkeypatch.setattr("rerank.vectors.encoders_by_name.find_spec", lambda name: None)
     packages = LIBRARIES[kind][0]
     with pytest.raises(InvalidInputError) as caught:
         named_functions(f"{kind}:some/model")
