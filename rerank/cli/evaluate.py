@@ -246,7 +246,7 @@ def _of_clicks(clicks: rerank.Clicks, runs: Sequence[Path], depth: int | None, f
 
 
 def _table(values: dict[str, OffPolicyValue], form: str) -> str:
-    from rerank.types.tables import text_table
+    from rerank.types.text_tables import text_table
 
     rows = [
         [
@@ -269,7 +269,7 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
 
 def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> str:
     from rerank.clicks.interleaving import InterleavingResult
-    from rerank.types.tables import text_table
+    from rerank.types.text_tables import text_table
 
     if isinstance(result, InterleavingResult):
         middle = {"W/T/L": f"{result.wins}/{result.ties}/{result.losses}"}

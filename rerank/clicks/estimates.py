@@ -60,7 +60,8 @@ from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.types import Floats, Ints, Qrels, RankingData, pointers, query_rows
 from rerank.types.ids import QUERY_ID, Ids, first_broken
-from rerank.types.tables import QueryTable, Shown, counted
+from rerank.types.query_table import QueryTable
+from rerank.types.text_tables import Shown, counted
 
 
 @dataclass(frozen=True, eq=False)

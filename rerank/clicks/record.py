@@ -27,7 +27,8 @@ from rerank.errors import InvalidInputError
 from rerank.types import Floats, Ints, Topics, joined_rows, query_rows
 from rerank.types.ids import Ids, id_array
 from rerank.types.preferences import Preferences
-from rerank.types.tables import Shown, counted, numbered
+from rerank.types.query_table import numbered
+from rerank.types.text_tables import Shown, counted
 
 Numbers = NDArray[np.int32]
 

@@ -32,7 +32,8 @@ from rerank.metrics.registry import parse_measures
 from rerank.runtime.arithmetic import log2_of
 from rerank.runtime.codec import finite
 from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, counted
-from rerank.types.tables import new_frame, text_table
+from rerank.types.data_frames import new_frame
+from rerank.types.text_tables import text_table
 
 DEFAULT_TEST = "t"
 DEFAULT_CORRECTION = "holm"

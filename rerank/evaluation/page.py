@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element as Element, tostring
 
 from rerank.runtime.codec import finite, plain
 from rerank.runtime.output import whole_file
-from rerank.types.tables import text_table
+from rerank.types.text_tables import text_table
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # characters that HTML does not allow
 # What Markdown would read as markup; not a _ inside a word, which it reads as a letter.

@@ -15,7 +15,7 @@ from rerank.features.recipe import (
     known_families,
 )
 from rerank.types.retriever import Passages
-from rerank.types.tables import counted
+from rerank.types.text_tables import counted
 
 
 def template() -> str:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rerank.errors import log
+from rerank.types.data_frames import QUERY_ID
 from rerank.types.ranking_data import (
     BASE_SCORE,
     WEIGHT,
 )
-from rerank.types.tables import QUERY_ID
 
 COMPANIONS = {  # of a file of rows, by what is added to its path: the column that they hold; None: never read
     ".query": QUERY_ID,

@@ -11,8 +11,8 @@ from rerank.files.data import read_data
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels
 from rerank.types import Qrels, Run, Topics
+from rerank.types.data_frames import Frame, is_frame
 from rerank.types.records import SubtopicQrels
-from rerank.types.tables import Frame, is_frame
 
 TopicsLike = Topics | Mapping[str, str] | Frame | str | Path
 QrelsLike = Qrels | Mapping[str, Mapping[str, int]] | Frame | str | Path

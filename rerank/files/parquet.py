@@ -36,6 +36,7 @@ from rerank.runtime.json_files import checksum_of
 from rerank.runtime.mapped_rows import RowFile, row_blocks
 from rerank.runtime.output import whole_file
 from rerank.types import RankingData
+from rerank.types.data_frames import DOC_ID, LABEL, QUERY_ID, MappingFrame
 from rerank.types.ranking_data import (
     BASE_SCORE,
     WEIGHT,
@@ -43,7 +44,6 @@ from rerank.types.ranking_data import (
     read_pairs,
     stored_members,
 )
-from rerank.types.tables import DOC_ID, LABEL, QUERY_ID, MappingFrame
 
 PARQUET = ".parquet"
 METADATA = b"rerank"  # key of what Parquet stores of the data as a whole

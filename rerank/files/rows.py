@@ -19,10 +19,10 @@ from rerank.runtime.codec import Array, Choice, Field, Flag, Names, Plain, Recor
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.threads import memory_limit
 from rerank.types import Floats, Ints, RankingData, pointers
+from rerank.types.data_frames import LABEL
 from rerank.types.ids import id_array, id_bytes
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, grouped_members, weight_members, weights_of_rows
 from rerank.types.retriever import RETRIEVERS
-from rerank.types.tables import LABEL
 
 # What files store of data but for their rows, with its defaults; all files that are read together share the first ones.
 SHARED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS, "first_number": Whole(0, 1)}

@@ -50,6 +50,7 @@ from rerank.files.source import (
 from rerank.runtime.mapped_rows import RowFile
 from rerank.runtime.output import whole_file
 from rerank.types import Ints, RankingData
+from rerank.types.data_frames import LABEL, QUERY_ID
 from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes, repeated_row
 from rerank.types.ranking_data import (
     BASE_SCORE,
@@ -59,7 +60,6 @@ from rerank.types.ranking_data import (
     WEIGHT,
     stored_members,
 )
-from rerank.types.tables import LABEL, QUERY_ID
 
 MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
 LEAST_DENSE = 1 << 28  # bytes that dense rows of a chunk of any size may have

@@ -20,8 +20,8 @@ from rerank.lucene.texts import TextAnalyser
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.types import CONTENTS, ForwardIndex, Passages
+from rerank.types.data_frames import plain_value
 from rerank.types.statistics import Statistics
-from rerank.types.tables import plain_value
 from rerank.vectors.vectors import ENCODER, Vectors, vectors_of_terms
 
 REMEDY = "Pass the index (index=), or set model.statistics_ = index.statistics(model), as `rerank train INDEX` does."

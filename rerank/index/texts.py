@@ -23,9 +23,9 @@ from rerank.lucene.documents import stored_fields as stored_fields, stored_text
 from rerank.lucene.text_documents import DocumentReader, ReadDocument, TextDocument, check_characters
 from rerank.lucene.texts import UnusableTextError
 from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers, query_rows
+from rerank.types.data_frames import frame_rows, is_frame, is_missing
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Passage, Passages, Retriever
-from rerank.types.tables import frame_rows, is_frame, is_missing
 from rerank.vectors.query_vectors import Encoded
 
 MOST_TEXTS = 1 << 20  # of one call

@@ -13,9 +13,9 @@ from rerank.files.corpus import ID_KEYS, of_hit
 from rerank.lucene.folder import shard_of
 from rerank.runtime.codec import check_nesting, is_unicode
 from rerank.runtime.progress import track
+from rerank.types.data_frames import frame_rows, is_frame, is_missing, number_of
 from rerank.types.ids import MOST_LETTERS
 from rerank.types.retriever import CONTENTS
-from rerank.types.tables import frame_rows, is_frame, is_missing, number_of
 
 ID_EXPECTED = (
     f"expected an id of at most {MOST_LETTERS} characters without white space (run and qrels files are split there)"

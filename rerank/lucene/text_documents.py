@@ -14,7 +14,7 @@ from rerank.files.corpus import ID_KEYS
 from rerank.lucene.documents import field_order, is_text, joined_texts
 from rerank.runtime.codec import is_unicode
 from rerank.types import CONTENTS, ForwardIndex
-from rerank.types.tables import number_of, plain_value
+from rerank.types.data_frames import number_of, plain_value
 
 MOST_CHARACTERS = 1 << 24  # of one text
 _FIRST_SENTENCE = re.compile(r"\s*(\S[^\n]{0,199}?(?:[.!?](?=\s)|[。！？]|(?=\n)))\s*(?=\S)")

@@ -15,9 +15,9 @@ from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.ranker import Ranker
 from rerank.types import Topics
+from rerank.types.data_frames import number_of, plain_value
 from rerank.types.ids import QUERY
 from rerank.types.retriever import CONTENTS
-from rerank.types.tables import number_of, plain_value
 
 
 class TextReranker:

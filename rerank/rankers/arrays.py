@@ -21,8 +21,8 @@ from rerank.trees.bins import MOST_BINS
 from rerank.trees.categories import CategoryValues
 from rerank.trees.content import bin_rows, mixed, row_digests
 from rerank.types import Floats, Ids, Ints, RankingData, id_array
+from rerank.types.data_frames import LABEL, is_missing, number_of, refuse_categories, unmasked
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members
-from rerank.types.tables import LABEL, is_missing, number_of, refuse_categories, unmasked
 
 CategoriesOf = Callable[[Sequence[str]], NDArray[np.bool_]]
 _PAIRS = np.array([f"{byte:02x}" for byte in range(256)])

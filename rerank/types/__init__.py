@@ -20,7 +20,7 @@ from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, po
 from rerank.types.ranking_data import RankingData
 from rerank.types.records import Qrels, Run, Topics
 from rerank.types.retriever import BM25, CONTENTS, UNNAMED, Passages, Retriever
-from rerank.types.tables import Shown, counted
+from rerank.types.text_tables import Shown, counted
 
 __all__ = [
     "BM25",

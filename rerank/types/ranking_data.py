@@ -17,20 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.runtime.codec import first_repeated
 from rerank.runtime.mapped_rows import row_blocks
-from rerank.types.ids import Ids
-from rerank.types.query_rows import Floats, Ints, are_pointers, ideal_of_rows, joined_rows, pointers, query_rows
-from rerank.types.records import Run
-from rerank.types.retriever import UNNAMED, Retriever, retriever_members
-from rerank.types.tables import (
+from rerank.types.data_frames import (
     ALIASES,
     DOC_ID,
-    FIRST_COLUMNS,
     LABEL,
     QUERY_ID,
     Frame,
-    QueryTable,
     column_name,
-    counted,
     id_column,
     new_frame,
     number_column,
@@ -38,6 +31,12 @@ from rerank.types.tables import (
     place,
     refuse_categories,
 )
+from rerank.types.ids import Ids
+from rerank.types.query_rows import Floats, Ints, are_pointers, ideal_of_rows, joined_rows, pointers, query_rows
+from rerank.types.query_table import QueryTable
+from rerank.types.records import Run
+from rerank.types.retriever import UNNAMED, Retriever, retriever_members
+from rerank.types.text_tables import FIRST_COLUMNS, counted
 
 LISTED, UNLISTED, BOTH = "listed", "unlisted", "both"  # what a 0 of sparse rows is
 MOST_LABEL = 2.0**31  # a larger absolute value is not a grade

@@ -11,11 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.types.ids import Ids, id_array, sort_keys
-from rerank.types.order import trec_order
-from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_rows
-from rerank.types.retriever import UNNAMED, Retriever
-from rerank.types.tables import (
+from rerank.types.data_frames import (
     DOC_ID,
     LABEL,
     QUERY_ID,
@@ -24,20 +20,21 @@ from rerank.types.tables import (
     TEXT,
     Frame,
     MappingFrame,
-    QueryTable,
-    Shown,
     column_name,
-    counted,
     frame_of,
-    group_rows,
     grouped_rows,
     id_column,
     is_frame,
     label_column,
     new_frame,
     number_column,
-    numbered,
 )
+from rerank.types.ids import Ids, id_array, sort_keys
+from rerank.types.order import trec_order
+from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_rows
+from rerank.types.query_table import QueryTable, group_rows, numbered
+from rerank.types.retriever import UNNAMED, Retriever
+from rerank.types.text_tables import Shown, counted
 
 Value = TypeVar("Value", int, float)
 

@@ -125,7 +125,7 @@ def test_lookup_is_right_where_different_pairs_have_one_code(monkeypatch: pytest
     judged = {f"q{q}": {f"d{d}": int(random.integers(-1, 3)) for d in random.permutation(30)[:9]} for q in range(5)}
     run = Run.of({f"q{q}": {f"d{d}": 1.0 for d in range(30)} for q in range(7)})
     monkeypatch.setattr(
-        "rerank.types.tables.row_codes", lambda query, ids: (query * 0 + (code == "one")).astype(np.uint64)
+        "rerank.types.query_table.row_codes", lambda query, ids: (query * 0 + (code == "one")).astype(np.uint64)
     )
     result, _ = Qrels.of(judged).lookup(run.query_ids, run.query_ptr, run.doc_ids)
     assert result.tolist() == [judged.get(q, {}).get(doc_id, 0) for q in run for doc_id in run[q]]

@@ -18,9 +18,9 @@ from rerank.evaluation.comparison import compare
 from rerank.evaluation.evaluate import evaluate
 from rerank.rankers.arrays import data_from_arrays, feature_matrix
 from rerank.types import Qrels, RankingData, Run, Topics, pointers, query_rows
+from rerank.types.data_frames import number_of
 from rerank.types.ids import id_array, id_bytes
 from rerank.types.ranking_data import weight_members, weights_of_rows
-from rerank.types.tables import number_of
 
 pd = pytest.importorskip("pandas")
 

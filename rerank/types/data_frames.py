@@ -1,0 +1,285 @@
+"""Data frames as input and output.
+
+pandas is imported only where a frame is made; input frames are known by attributes. The accepted column names are those
+of this package, ir_measures and PyTerrier:
+
+query id      query_id, qid
+document id   doc_id, docno, doc
+score         score
+rank          rank
+label         label, relevance
+subtopic      subtopic, subtopic_id, iteration
+topic         text, query
+
+An id is text. Whole numbers are converted to their decimal text (301 is '301'), which cannot restore leading zeros that
+were lost when a file was read as numbers: read ids with `dtype=str`. Ids of any other type are refused.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, RerankError, shown
+from rerank.types.ids import Ids, id_array, repeated_row, sort_keys
+from rerank.types.query_rows import Floats, Ints, pointers
+from rerank.types.query_table import numbered
+
+QUERY_ID = "query_id"
+DOC_ID = "doc_id"
+SCORE = "score"
+RANK = "rank"
+LABEL = "label"
+TEXT = "text"
+MISSING = ("NAType", "NaTType")  # of pandas, by name: pandas is not imported
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    QUERY_ID: ("query_id", "qid"),
+    DOC_ID: ("doc_id", "docno", "doc"),
+    SCORE: ("score",),
+    RANK: ("rank",),
+    LABEL: ("label", "relevance"),
+    "subtopic": ("subtopic", "subtopic_id", "iteration"),
+    TEXT: ("text", "query"),
+}
+_ID = re.compile(r"[^\0\ud800-\udfff]+")  # without NUL, which NumPy drops, and halves of surrogate pairs
+Frame = Any  # a data frame of pandas, or any other with `columns` that are read by name
+
+
+@dataclass(frozen=True, eq=False)
+class MappingFrame:
+    """Columns as a data frame: of `{query id: {document id: value}}`, or of rows of a file, from `first` on."""
+
+    values: Mapping[str, Any]
+    first: int | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.values)
+
+    def __getitem__(self, name: str, /) -> Any:
+        return self.values[name]
+
+    def place(self, row: int) -> str:
+        """Return the name of a row in messages."""
+        if self.first is not None:
+            return f"row {self.first + row}"
+        return f"document {shown(self.values[DOC_ID][row])} of query {shown(self.values[QUERY_ID][row])}"
+
+
+def frame_of(what: str, column: str, table: Any) -> Frame:
+    """Return a data frame as it is, or the rows of a mapping as one, whose values are the `column`."""
+    if is_frame(table):
+        return table
+    by_query = table.values() if isinstance(table, Mapping) else [table]
+    wrong = [value for value in by_query if not isinstance(value, Mapping)]
+    if wrong:
+        raise InvalidInputError(
+            f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
+            f"({type(wrong[0]).__name__}). Read one with rerank.read_{what}."
+        )
+    queries = [query_id for query_id, documents in table.items() for _ in documents]
+    docs = [doc_id for documents in table.values() for doc_id in documents]
+    values = [value for documents in table.values() for value in documents.values()]
+    columns = {QUERY_ID: queries, DOC_ID: docs, column: values}
+    return MappingFrame({name: np.fromiter(cells, dtype=object, count=len(cells)) for name, cells in columns.items()})
+
+
+def place(frame: Frame, row: Any) -> str:
+    """Return the name of a row in messages."""
+    return frame.place(row) if isinstance(frame, MappingFrame) else f"row {row}"
+
+
+def refuse_categories(what: str, column: Any, name: Any = None) -> None:
+    """Refuse a column of categories (pandas, polars, pyarrow), even of numbers: their order need not mean anything."""
+    kind = str(getattr(column, "dtype", getattr(column, "type", "")))
+    if kind.lower().startswith(("category", "categorical", "enum", "dictionary")):
+        of_column = "" if name is None else f" in column {shown(name)}"
+        raise InvalidInputError(
+            f"{what}: expected numbers, got categories{of_column}. Convert them to numbers, or train boosted trees, "
+            "which take pandas columns of the dtype category, by fit(X, y, qid=)."
+        )
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN, or what pandas has for a missing one."""
+    return (
+        value is None
+        or type(value).__name__ in MISSING
+        or (isinstance(value, float | np.generic) and bool(value != value))
+    )
+
+
+def plain_value(value: Any) -> Any:
+    """Return a scalar of NumPy, pandas or Arrow, or an array of one, as Python's value; anything else as it is."""
+    value = value.as_py() if hasattr(value, "as_py") else value
+    is_scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim)
+    return value.item() if is_scalar else value
+
+
+def number_of(value: Any) -> int | float | None:
+    """Return a number of any type as int or float: NaN of a missing value, None of what is no number.
+
+    True is 1; numbers are what has `__float__` (Decimal, Fraction, a scalar of NumPy, Arrow, PyTorch), but text.
+    """
+    value = plain_value(value)
+    if value is None or type(value).__name__ in MISSING:
+        return math.nan
+    if isinstance(value, int | float):
+        return float(value) if isinstance(value, float) else int(value)
+    if isinstance(value, str | bytes | complex | np.ndarray) or not hasattr(value, "__float__"):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return None
+
+
+def unmasked(values: Any) -> Any:
+    """Return a masked array with None, or NaN among numbers, where it is masked; other values as they are."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    missing: Any = np.nan if values.dtype.kind in "biuf" else None
+    mask = np.ma.getmaskarray(values)
+    return np.where(mask, missing, np.ma.getdata(values)) if mask.any() else np.ma.getdata(values)
+
+
+def is_frame(value: Any) -> bool:
+    """Return whether a value is a data frame, without importing a frame library."""
+    return hasattr(value, "columns") and hasattr(value, "dtypes") and not isinstance(value, Mapping)
+
+
+def frame_rows(frame: Any) -> list[dict[str, Any]]:
+    """Return each row of a data frame as a mapping of its columns; arrays, as of lists in Parquet, become lists."""
+    columns = {
+        str(name): [value.tolist() if isinstance(value, np.ndarray) else value for value in frame[name]]
+        for name in frame.columns
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def new_frame(columns: Mapping[str, Any], index: tuple[str, Any] | None = None) -> Any:
+    """Return a pandas DataFrame."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise RerankError(
+            "pandas: expected it installed to make a data frame, got none. Run `pip install pandas`."
+        ) from error
+    return pd.DataFrame(dict(columns), index=None if index is None else pd.Index(index[1], name=index[0]))
+
+
+def column_name(what: str, frame: Frame, column: str, required: bool = True) -> str | None:
+    """Return the name that a frame gives a column; refuse a frame without it or with two of its names."""
+    names = [name for name in ALIASES.get(column, (column,)) if name in list(frame.columns)]
+    if len(names) > 1:
+        raise InvalidInputError(
+            f"{what}: expected one column of {' or '.join(names)}, got both. Drop one from the data frame."
+        )
+    if not names and required:
+        have = shown(", ".join(str(name) for name in frame.columns))
+        raise InvalidInputError(
+            f"{what}: expected a column {' or '.join(ALIASES.get(column, (column,)))}, got {have}. Rename the columns."
+        )
+    return names[0] if names else None
+
+
+def id_column(what: str, frame: Frame, column: str) -> Ids:
+    """Return the ids (n_rows,) of a frame as text; whole numbers become their decimal text."""
+    name = column_name(what, frame, column)
+    values = np.asarray(unmasked(frame[name]))
+    if values.dtype.kind in "iu":
+        return id_array(values.astype(np.str_))
+    listed = values.astype(object).tolist()
+    for row, value in enumerate(listed) if not set(map(type, listed)) <= {str, int} else ():
+        is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+        if not (isinstance(value, str) or is_whole):
+            raise InvalidInputError(
+                f"{what}: expected text or whole numbers in column {name}, got {shown(value)} "
+                f"({type(value).__name__}) at {place(frame, row)}. Convert the ids to text."
+            )
+    ids = [str(value) for value in listed]
+    are_right = all(ids) and _ID.fullmatch("".join(ids))  # in one call
+    wrong = None if are_right else next((row for row, text in enumerate(ids) if _ID.fullmatch(text) is None), None)
+    if wrong is not None:
+        remedy = "Take NUL and halves of surrogate pairs out" if ids[wrong] else "Name each one"
+        raise InvalidInputError(
+            f"{what}: expected ids in column {name}, got {shown(ids[wrong])} at {place(frame, wrong)}. {remedy}."
+        )
+    return id_array(ids)
+
+
+def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -> Floats:
+    """Return the numbers (n_rows,) float64 of a frame's column; text, missing and infinite values are refused.
+
+    NaN and other missing values become NaN if `allow_nan`.
+    """
+    values = np.asarray(unmasked(frame[name]))
+    if values.ndim > 1:
+        raise InvalidInputError(f"{what}: expected each column once, got {shown(name)} again. Rename or drop one.")
+    if values.dtype.kind not in "biuf":
+        rows = enumerate(values.tolist())
+        values = np.array([_number(what, frame, name, row, value) for row, value in rows], np.float64)
+    numbers: Floats = values.astype(np.float64)
+    bad = np.flatnonzero(np.isinf(numbers) if allow_nan else ~np.isfinite(numbers))
+    if len(bad):
+        raise InvalidInputError(
+            f"{what}: expected finite numbers in column {name}, got {numbers[bad[0]]} at {place(frame, bad[0])}. "
+            "Correct it or drop the row."
+        )
+    return numbers
+
+
+def _number(what: str, frame: Frame, name: Any, row: int, value: Any) -> float:
+    number = number_of(value)
+    if number is not None:
+        try:
+            return float(number)
+        except OverflowError:  # a whole number beyond float64
+            return math.inf
+    raise InvalidInputError(
+        f"{what}: expected numbers in column {shown(name)}, got {shown(value)} ({type(value).__name__}) at "
+        f"{place(frame, row)}. Convert the column, or drop it."
+    )
+
+
+def label_column(what: str, frame: Frame) -> Ints:
+    """Return the labels (n_rows,) int64 of a frame; a label that is not a whole number is refused."""
+    name = column_name(what, frame, LABEL)
+    values = np.asarray(unmasked(frame[name]))
+    if values.dtype.kind == "i" or (values.dtype.kind == "O" and set(map(type, values.tolist())) == {int}):
+        with suppress(OverflowError):  # refused below
+            return values.astype(np.int64)
+    labels = number_column(what, frame, name)
+    bad = np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63))
+    if len(bad):
+        raise InvalidInputError(
+            f"{what}: expected whole numbers as labels, got {labels[bad[0]]:g} at {place(frame, bad[0])}. Round or "
+            "scale them."
+        )
+    return labels.astype(np.int64)
+
+
+def grouped_rows(what: str, frame: Frame) -> tuple[Ids, Ints, Ids, Ints]:
+    """Return the query ids, their pointers, the documents in their order, and the order of the frame's rows."""
+    query_ids = id_column(what, frame, QUERY_ID)
+    doc_ids = id_column(what, frame, DOC_ID)
+    names, query = numbered_queries(what, query_ids, doc_ids)
+    order = np.lexsort((*sort_keys(doc_ids), query))
+    return names, pointers(np.bincount(query, minlength=len(names))), doc_ids[order], order
+
+
+def numbered_queries(what: str, query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints]:
+    """Return the query ids, and the number of each row's query; refuse a document that a query has twice."""
+    names, query = numbered(query_ids)
+    row = repeated_row(query, doc_ids)
+    if row is not None:
+        raise InvalidInputError(
+            f"{what}: expected each document once in a query, got {shown(str(doc_ids[row]))} twice in query "
+            f"{shown(str(query_ids[row]))}. Drop one of the rows."
+        )
+    return names, query
