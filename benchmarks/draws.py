@@ -24,7 +24,7 @@ from benchmarks.measuring import MEASURE, mean_of, timed, values_of
 from benchmarks.registry import Options, Row, benchmark
 
 if TYPE_CHECKING:
-    from rerank.retrieval.base import UnionRun
+    from rerank.retrieval.union import UnionRun
 
 STAGES = CHOICE, CHECK = "choice", "check"
 MOST_LEARNED, MOST_MEASURED = 600, 300  # topics of a large collection

@@ -39,7 +39,7 @@ from benchmarks.measuring import (
 from benchmarks.registry import Options, Row, benchmark
 
 if TYPE_CHECKING:
-    from rerank.retrieval.base import UnionRun
+    from rerank.retrieval.union import UnionRun
 
 SETTINGS: dict[str, Any] = {
     "n_estimators": 600,

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from rerank.rankers.ranker import read_model as read_model
     from rerank.rankers.ranknet import RankNet as RankNet
     from rerank.rankers.ranksvm import RankSVM as RankSVM
-    from rerank.retrieval.base import Candidates as Candidates
+    from rerank.retrieval.candidates import Candidates as Candidates
     from rerank.retrieval.fusion import combine as combine, fuse as fuse
     from rerank.retrieval.sources.nearest import nearest_run as nearest_run
     from rerank.training.clicks import click_labels as click_labels, estimate_with_features as estimate_with_features
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Auto": "rerank.rankers.auto",
-    "Candidates": "rerank.retrieval.base",
+    "Candidates": "rerank.retrieval.candidates",
     "Clicks": "rerank.clicks.record",
     "Cluster": "rerank.cluster.cluster",
     "CoordinateAscent": "rerank.rankers.coordinate_ascent",

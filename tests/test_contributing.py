@@ -37,7 +37,7 @@ USES = {
     "forward = forward_index({'a': {'contents': ['x', 'x']}, 'b': {'contents': ['x', 'y']}, 'c': {'contents': ['z']}});"
     "inputs = SearchInputs(forward, ['q', 'r'], [['x', 'y', 'new'], []], lambda k: Run.of({}));"
     "run = source('overlap').search(inputs, 10); assert run['q'] == {'b': 2.0, 'a': 1.0} and not run['r'];"
-    "from rerank.retrieval.base import Candidates; "
+    "from rerank.retrieval.candidates import Candidates; "
     "assert len(Candidates.parse('bm25:10,overlap:5').sources) == 2",
     "history": "from tests.history.conftest import world; given = world(); data = given.features(given.history());"
     "values = data.column('history.best')[data.rows('x_new')];"

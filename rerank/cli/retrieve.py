@@ -58,7 +58,7 @@ def command(
     scores. Documents found only by the others follow with lower scores, ordered by reciprocal rank fusion.
     """
     from rerank.files.beir import removes_query
-    from rerank.retrieval.base import UnionRun
+    from rerank.retrieval.union import UnionRun
     from rerank.types.retriever import BM25
 
     queries = rerank.read_topics(topics)

@@ -32,7 +32,8 @@ from rerank.index.resources import HISTORY, SCORER, VECTORS, stored_name
 from rerank.index.unsupervised import applied_model
 from rerank.lucene.jvm import anserini_version
 from rerank.pipeline.rerank import rerank
-from rerank.retrieval.base import Candidates, UnionRun, run_of_part
+from rerank.retrieval.candidates import Candidates
+from rerank.retrieval.union import UnionRun, run_of_part
 from rerank.runtime.threads import at_most_threads
 from rerank.training.folds import groups_of_topics
 from rerank.types import RankingData, Run, Topics

@@ -55,8 +55,9 @@ from rerank.rankers.matching import HISTORY
 from rerank.rankers.parameters import check_names
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
-from rerank.retrieval.base import Candidates, Part, UnionRun
+from rerank.retrieval.candidates import Candidates, Part
 from rerank.retrieval.fusion import fuse
+from rerank.retrieval.union import UnionRun
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InProcess
 from rerank.training.cross_validation import FoldData, FoldHistories, FoldTraining, Try, Workers, cross_validated

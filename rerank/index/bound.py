@@ -41,7 +41,9 @@ from rerank.lucene.documents import stored_text
 from rerank.lucene.folder import index_folders, open_commit
 from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.texts import TextAnalyser
-from rerank.retrieval.base import Candidates, SearchInputs, search_union, source
+from rerank.retrieval.base import SearchInputs, source
+from rerank.retrieval.candidates import Candidates
+from rerank.retrieval.union import search_union
 from rerank.types import BM25, CONTENTS, ForwardIndex, Ints, Passages, RankingData, Run, Topics
 from rerank.types.ids import QUERY
 from rerank.types.retriever import K1, B

@@ -36,7 +36,8 @@ from rerank.rankers.cutoff import Cutoff, check_cutoff
 from rerank.rankers.last_stage import LastStage
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.retriever_checks import check_base_run, check_retrievers, trained_retriever
-from rerank.retrieval.base import DEPTH, Candidates, UnionRun
+from rerank.retrieval.candidates import DEPTH, Candidates
+from rerank.retrieval.union import UnionRun
 from rerank.types import Floats, Ints, RankingData, Retriever, Run, Topics, trec_order
 from rerank.types.order import position_order
 from rerank.vectors.scorer import Scorer

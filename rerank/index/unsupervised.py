@@ -10,7 +10,7 @@ from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.imported import Unsupervised
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.standard_scores import RANK, SCORES
-from rerank.retrieval.base import DEPTH, Candidates
+from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.vectors.vectors import ENCODER, LSI
 

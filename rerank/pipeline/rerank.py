@@ -17,7 +17,7 @@ from rerank.index.text_collection import model_for_texts
 from rerank.index.texts import listed, texts_of_queries
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.ranker import Ranker
-from rerank.retrieval.base import DEPTH
+from rerank.retrieval.candidates import DEPTH
 from rerank.types import Run, Topics
 
 

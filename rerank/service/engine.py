@@ -42,7 +42,8 @@ from rerank.index.texts import (
 from rerank.rankers.bases import UNSUPERVISED, CandidateRunBase
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.cutoff import Cutoff
-from rerank.retrieval.base import DEPTH, Candidates, UnionRun
+from rerank.retrieval.candidates import DEPTH, Candidates
+from rerank.retrieval.union import UnionRun
 from rerank.runtime.codec import finite
 from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob, json_bytes
 from rerank.service.querylog import QueryLog

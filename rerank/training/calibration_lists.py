@@ -10,7 +10,7 @@ import numpy as np
 from rerank.features.families.performance import PerformanceFeatures
 from rerank.rankers.calibration import OutOfFold, Scale, ScoredLists
 from rerank.rankers.ranker import Ranker
-from rerank.retrieval.base import UnionRun
+from rerank.retrieval.union import UnionRun
 from rerank.training.cross_validation import FoldData, FoldTraining, predicted
 from rerank.types import Qrels, RankingData, Run
 from rerank.types.retriever import CONTENTS

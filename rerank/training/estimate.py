@@ -20,7 +20,7 @@ from rerank.rankers.bases import UnsupervisedBase
 from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.matching import HISTORY
 from rerank.rankers.ranker import Ranker
-from rerank.retrieval.base import Candidates
+from rerank.retrieval.candidates import Candidates
 from rerank.training.cross_validation import FoldData, FoldTraining, cross_validated, predicted, query_values
 from rerank.training.folds import FOLDS, assign_folds, groups_by_id
 from rerank.types import Floats, Qrels, RankingData, Run, Topics

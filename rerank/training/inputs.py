@@ -17,7 +17,8 @@ from rerank.index.index import Index
 from rerank.index.unsupervised import default_candidates
 from rerank.metrics.base import ranks
 from rerank.rankers.matching import HISTORY
-from rerank.retrieval.base import Candidates, UnionRun
+from rerank.retrieval.candidates import Candidates
+from rerank.retrieval.union import UnionRun
 from rerank.training.cross_validation import FoldData, FoldHistories, histories_of_folds
 from rerank.training.folds import groups_of_topics
 from rerank.types import Qrels, RankingData, Run, Topics, query_blocks

@@ -29,7 +29,7 @@ from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, Scale
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
-from rerank.retrieval.base import DEPTH, Candidates
+from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.training.calibration_lists import calibration_lists, without_relevant
 from rerank.training.clicks import labelled_by_clicks
 from rerank.training.cross_validation import FoldData, FoldHistories, FoldTraining

@@ -11,7 +11,7 @@ import pytest
 import rerank
 from rerank.errors import ModelMismatchError
 from rerank.rankers.last_stage import LastStage
-from rerank.retrieval.base import Candidates
+from rerank.retrieval.candidates import Candidates
 from rerank.types import RankingData
 from rerank.types.retriever import Retriever
 from tests.runtime.test_threads import fitted, in_pool

@@ -15,7 +15,7 @@ from rerank.errors import InvalidInputError, MissingFileError
 from rerank.index.bound_model import BoundModel
 from rerank.index.texts import stored_fields
 from rerank.plugins.texts import TextReranker
-from rerank.retrieval.base import Candidates
+from rerank.retrieval.candidates import Candidates
 from rerank.training.folds import groups_by_id, groups_of_topics, logged_groups
 from rerank.training.inputs import TrainingInputs
 from rerank.training.train import default_ranker, train
