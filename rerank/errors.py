@@ -1,7 +1,7 @@
 """The errors of the package. A message is one line: where, what was expected, what was found, and the remedy."""
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from reprlib import Repr
@@ -77,6 +77,12 @@ class ModelMismatchError(RerankError):
 def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputError:
     """Return the error for an unknown name, with the nearest known one."""
     return InvalidInputError(f"{what}: expected a known name, got {shown(name)}. {suggestion(name, known)}")
+
+
+def check_known(what: str, name: str, known: Collection[str]) -> None:
+    """Refuse a name that is none of the known ones."""
+    if name not in known:
+        raise unknown_name(what, name, known)
 
 
 LONGEST_NAME = 100  # letters of a name whose nearest known one is looked for

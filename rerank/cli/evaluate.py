@@ -113,7 +113,7 @@ def command(
     the searchers preferred, where the log's column `ranker` has who added each document (interleaving, A/B test).
     A RUN of NAME=FILE has this name in tables.
     """
-    from rerank.runtime.output import whole_file
+    from rerank.runtime.output import write_text
 
     if clicks:
         refuse_beside("--clicks", NOT_OF_CLICKS)
@@ -123,8 +123,7 @@ def command(
         raise click.UsageError("evaluate: expected QRELS and at least one RUN, got fewer. Name a run.")
     else:
         text = _of_judgements(qrels, runs, topics, output, options)
-    with whole_file(output) as file:
-        file.write(text)
+    write_text(output, text)
 
 
 def _of_judgements(

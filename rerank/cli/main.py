@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 from click.shell_completion import shell_complete
 
-from rerank.errors import FileFormatError, RerankError, log, unknown_name
+from rerank.errors import FileFormatError, RerankError, check_known, log
 from rerank.runtime.output import FULL, WRITE_ERRORS
 from rerank.runtime.progress import show_progress
 from rerank.runtime.threads import at_most_threads
@@ -60,8 +60,7 @@ class Verbs(click.Group):
             return None
         if name not in VERBS and ctx.resilient_parsing:  # words of a shell that are to be completed
             return None
-        if name not in VERBS:
-            raise unknown_name("verb", name, VERBS)
+        check_known("verb", name, VERBS)
         command: click.Command = import_module(f"rerank.cli.{name}").command
         return command
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rerank.cli.options import Number, Whole, functions_option, path_argument, path_option
-from rerank.errors import InvalidInputError, MissingFileError, RerankError, unknown_name
+from rerank.errors import InvalidInputError, MissingFileError, RerankError, check_known
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
 LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits`, and its numbers
@@ -24,8 +24,7 @@ def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str
     numbers = {}
     for text in texts:
         name, _, number = text.partition("=")
-        if name not in LIMITS:
-            raise unknown_name("--limit", name, LIMITS)
+        check_known("--limit", name, LIMITS)
         field, kind = LIMITS[name]
         numbers[field] = kind.convert(number, parameter, context)
     return numbers

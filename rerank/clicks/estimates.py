@@ -57,7 +57,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.clicks.record import Clicks, Numbers
-from rerank.errors import InvalidInputError, log, shown, unknown_name
+from rerank.errors import InvalidInputError, check_known, log, shown
 from rerank.types import Floats, Ints, Qrels, RankingData, pointers, query_rows
 from rerank.types.ids import QUERY_ID, Ids, first_broken
 from rerank.types.query_table import QueryTable
@@ -366,8 +366,7 @@ def estimate_clicks(
         raise InvalidInputError(f"prior: expected a number from 0, got {prior!r}. Give another.")
     if not clicks.clicked.any():
         raise InvalidInputError("clicks: expected at least one click, got none. Give a log with clicks.")
-    if model not in MODELS:
-        raise unknown_name("click model", model, MODELS)
+    check_known("click model", model, MODELS)
     found = MODELS[model](clicks, prior, None if theta is None else checked_theta(theta, clicks))
     lists = np.bincount(clicks.query[clicks.list_ptr[:-1]], minlength=len(clicks.query_ids))
     notes = found.notes

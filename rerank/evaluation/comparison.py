@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.errors import InvalidInputError, check_known, shown
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate, judgements_of
 from rerank.evaluation.page import Axis, Element, Section, Series, line_chart, page_text, ticks
 from rerank.evaluation.significance import (
@@ -270,10 +270,8 @@ def compare_results(
     if not results:
         raise InvalidInputError("comparison: expected at least one run, got none. Name one.")
     baseline = next(iter(results)) if baseline is None else baseline
-    if baseline not in results:
-        raise unknown_name("baseline", baseline, results)
-    if test not in TESTS:
-        raise unknown_name("test", test, TESTS)
+    check_known("baseline", baseline, results)
+    check_known("test", test, TESTS)
     if samples < 100:
         raise InvalidInputError(f"samples: expected at least 100, got {samples}. Leave the default of {SAMPLES}.")
     corrected([], correction)  # refuses an unknown correction now, not when the first p-value is computed
@@ -305,8 +303,7 @@ def render(
         return _json(comparison, per_query)
     if form == "tsv":
         return _tsv(comparison, per_query)
-    if form not in FORMATS:
-        raise unknown_name("format", form, FORMATS)
+    check_known("format", form, FORMATS)
     results = comparison.results.items()
     parts = [_per_query_table(name, result, form) for name, result in results] if per_query else []
     parts.append(_comparison_text(comparison, form))

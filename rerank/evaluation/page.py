@@ -15,7 +15,7 @@ from typing import Any
 from xml.etree.ElementTree import Element as Element, tostring
 
 from rerank.runtime.codec import finite, plain
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import write_text
 from rerank.types.text_tables import text_table
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # characters that HTML does not allow
@@ -121,8 +121,7 @@ def write_account(account: Account, path: str | Path) -> None:
     text = account.to_html() if ending == ".html" else str(account)
     if ending == ".json":
         text = json.dumps(account.to_dict(), ensure_ascii=False, indent=1) + "\n"
-    with whole_file(path) as file:
-        file.write(text)
+    write_text(path, text)
 
 
 def _escaped(text: str) -> str:
@@ -335,6 +334,7 @@ class Curve(Account):
 
     def write(self, folder: Path, name: str) -> None:
         """Write the rows, and the page."""
-        with whole_file(folder / f"{name}.tsv") as file:
-            file.writelines("\t".join(map(str, values)) + "\n" for values in (self.header, *self.rows))
+        write_text(
+            folder / f"{name}.tsv", "".join("\t".join(map(str, values)) + "\n" for values in (self.header, *self.rows))
+        )
         write_account(self, folder / f"{name}.html")

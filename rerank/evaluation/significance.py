@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, unknown_name
+from rerank.errors import InvalidInputError, check_known
 from rerank.evaluation.evaluate import evaluate
 from rerank.files.inputs import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import MEAN
@@ -157,8 +157,7 @@ def corrected(p_values: Sequence[float], correction: str) -> list[float]:
     """
     p = np.asarray(p_values, dtype=np.float64)
     n = len(p_values)
-    if correction not in CORRECTIONS:
-        raise unknown_name("correction", correction, CORRECTIONS)
+    check_known("correction", correction, CORRECTIONS)
     if correction == "bonferroni":
         return np.minimum(p * n, 1.0).tolist()  # type: ignore[no-any-return]
     if correction == "holm" and n:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.errors import InvalidInputError, check_known, shown
 from rerank.features.columns import default_features
 from rerank.features.recipe import FieldFamily, Recipe, known_families
 from rerank.runtime.codec import SchemaError
@@ -328,8 +328,7 @@ def _normalisations(names: Sequence[str], recipe: Mapping[str, Any]) -> dict[str
 
 def engine_named(name: str) -> SearchEngine:
     """Return an engine; raises InvalidInputError, with the nearest known name, for an unknown one."""
-    if name not in ENGINES:
-        raise unknown_name("engine", name, ENGINES)
+    check_known("engine", name, ENGINES)
     return ENGINES[name]
 
 

@@ -17,7 +17,7 @@ from rerank.experiments.study import Study, check_output_folder
 from rerank.files.topics import write_topics
 from rerank.files.trec import write_qrels
 from rerank.index.index import Index
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import write_text
 from rerank.types import Qrels, Topics
 
 NO_LIBRARY = frozenset(
@@ -65,8 +65,7 @@ def run_demo(output: str | Path, root: str | Path | None = None, study: Study = 
     folder = check_output_folder(output)
     collection = library_collection(root)
     folder.mkdir(parents=True, exist_ok=True)
-    with whole_file(folder / "docs.jsonl") as file:
-        file.writelines(json.dumps(document) + "\n" for document in collection.documents)
+    write_text(folder / "docs.jsonl", "".join(json.dumps(document) + "\n" for document in collection.documents))
     with Index.build(folder / "docs.jsonl", folder / "index", overwrite=True) as index:
         result = run_experiment(index.using(history=False), collection.topics, collection.qrels, folder, study)
     train = [query_id for query_id, fold in result.folds.items() if fold > 0]

@@ -58,7 +58,7 @@ from rerank.rankers.registry import ranker_class
 from rerank.retrieval.candidates import Candidates, Part
 from rerank.retrieval.fusion import fuse
 from rerank.retrieval.union import UnionRun
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import write_text
 from rerank.runtime.progress import InProcess
 from rerank.training.cross_validation import FoldData, FoldHistories, FoldTraining, Try, Workers, cross_validated
 from rerank.training.estimate import DEFAULT_METRIC, noise_of, scorer_gain
@@ -706,8 +706,7 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
         "report.html": report("Cross-validation", result.comparison, (), {}, {}),
     }
     for name, text in texts.items():
-        with whole_file(folder / name) as file:
-            file.write(text)
+        write_text(folder / name, text)
     figures = {
         "study": study.to_dict(),
         "resources": dict(result.resources),
@@ -735,8 +734,7 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
             for trial in result.trials
         ],
     }
-    with whole_file(folder / "results.json") as file:
-        file.write(json.dumps(figures, indent=1) + "\n")
+    write_text(folder / "results.json", json.dumps(figures, indent=1) + "\n")
 
 
 def _write_trial(trial: Trial, folder: Path, suffix: str) -> None:

@@ -39,7 +39,7 @@ from rerank.runtime.codec import (
     field_of,
     plain,
 )
-from rerank.runtime.output import path_of, sole_writer, staged_folder, whole_file
+from rerank.runtime.output import path_of, sole_writer, staged_folder, write_text
 from rerank.types import Run
 from rerank.version import __version__
 
@@ -277,8 +277,7 @@ def write_settings(
         "checksums": _paths(inputs, _checksum),
         "resources": dict(resources),
     }
-    with whole_file(staging / SETTINGS) as file:
-        file.write(json.dumps(settings, indent=1) + "\n")
+    write_text(staging / SETTINGS, json.dumps(settings, indent=1) + "\n")
 
 
 def read_settings(folder: Path) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from rerank.files.source import (
     text_lines,
     whole_number,
 )
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import whole_file, write_text
 from rerank.types.ids import id_array
 from rerank.types.preferences import Preferences
 
@@ -88,8 +88,7 @@ def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
     negative = next((fold for fold in folds.values() if fold < 0), None)
     if negative is not None:
         raise InvalidInputError(f"folds: expected whole numbers from 0, got {negative}. Number the folds 0, 1, 2.")
-    with whole_file(path) as file:
-        file.writelines(f"{query_id}\t{fold}\n" for query_id, fold in folds.items())
+    write_text(path, "".join(f"{query_id}\t{fold}\n" for query_id, fold in folds.items()))
 
 
 def _fold(content: str) -> tuple[str, int]:

@@ -20,7 +20,7 @@ from rerank.files.source import (
     read_text,
 )
 from rerank.runtime.codec import Text, Whole, plain, restored
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import write_text
 
 PERSON = "person"
 _VERSION = 1
@@ -61,8 +61,10 @@ def read_provenance(qrels: str | Path, n_labels: int | None = None) -> dict[str,
 
 def write_provenance(qrels: str | Path, judges: Mapping[str, Share], n_labels: int) -> None:
     """Write the share of each judge in a qrels file of `n_labels`."""
-    with whole_file(provenance_file(qrels)) as file:
-        file.write(json.dumps({"version": _VERSION, "labels": n_labels, "judges": plain(judges)}, indent=1) + "\n")
+    write_text(
+        provenance_file(qrels),
+        json.dumps({"version": _VERSION, "labels": n_labels, "judges": plain(judges)}, indent=1) + "\n",
+    )
 
 
 def warn_of_functions(qrels: str | Path) -> None:

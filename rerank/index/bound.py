@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, log, shown, unknown_name
+from rerank.errors import InvalidInputError, check_known, log, shown
 from rerank.features.recipe import Recipe
 from rerank.files.beir import OWN_DOCUMENTS, n_own_documents
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
@@ -305,8 +305,7 @@ class BoundIndex(Collection):
 
         if candidates.is_single and first.name == BM25:
             return bm25(depth)
-        if candidates.field not in self.forward.fields:
-            raise unknown_name("field", candidates.field, self.forward.fields)
+        check_known("field", candidates.field, self.forward.fields)
         reads = {name for part in candidates.sources if part.file is None for name in source(part.name).reads}
         inputs = SearchInputs(
             forward=self.forward,

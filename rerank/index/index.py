@@ -16,7 +16,7 @@ from rerank.index.bound import BoundIndex
 from rerank.index.resources import HISTORY, LANGUAGE, PASSAGES, SCORER, VECTORS, name_file
 from rerank.lucene.arrays import stored_forward
 from rerank.lucene.build import build_index, build_index_from_sgml
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import write_text
 from rerank.types import CONTENTS, Passages, RankingData, counted
 from rerank.types.retriever import Passage
 from rerank.vectors.encoder import Encoder
@@ -434,8 +434,7 @@ def _keep(file: Path, text: str | None) -> None:
         file.unlink(missing_ok=True)
         return
     file.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(file) as opened_file:
-        opened_file.write(f"{text}\n")
+    write_text(file, f"{text}\n")
 
 
 @contextmanager

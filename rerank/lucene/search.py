@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, RerankError, shown, unknown_name
+from rerank.errors import InvalidInputError, RerankError, check_known, shown
 from rerank.lucene.analysis import Analyser
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.folder import check_commit, damaged_lucene, open_commit
@@ -107,8 +107,7 @@ class Searcher(Analyser, AbstractContextManager["Searcher"]):
             "threads": java_threads(threads),
             "field": field,
         }
-        if field not in self._fields:
-            raise unknown_name("field", field, self._fields)
+        check_known("field", field, self._fields)
         texts = list(topics.texts.values())
         batches = track(range(0, len(texts), _BATCH), "searching")
         parts = [self._search(texts[first : first + _BATCH], parameters) for first in batches]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, NamedTuple
 
-from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.errors import InvalidInputError, check_known, shown
 from rerank.files.corpus import ID_KEYS
 from rerank.lucene.documents import field_order, is_text, joined_texts
 from rerank.runtime.codec import is_unicode
@@ -87,8 +87,7 @@ class DocumentReader:
         runs: Collection[str] = (),
         title: str = "",
     ) -> None:
-        if field not in forward.fields:
-            raise unknown_name("field", field, forward.fields)
+        check_known("field", field, forward.fields)
         self._fields = set(forward.fields)
         self._numbers = set(forward.numbers)
         self._field = field

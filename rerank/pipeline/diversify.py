@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.errors import InvalidInputError, check_known, shown
 from rerank.features.extract import doc_numbers
 from rerank.files.inputs import RunLike, run_of
 from rerank.index.index import Index, opened
@@ -159,8 +159,7 @@ def diversify(index: Index | str | Path, run: RunLike, method: str = "mmr(0.7)",
 def _vectors(index: Index, run: Run, space: str | None) -> VectorsOfRows:
     """Return the function that returns the vectors of rows of a run."""
     space = space or (ENCODER if index.encoder is not None else LSI)
-    if space not in {ENCODER, LSI}:
-        raise unknown_name("diversify: vectors", space, [ENCODER, LSI])
+    check_known("diversify: vectors", space, [ENCODER, LSI])
     if (index.encoder if space == ENCODER else index.vectors) is None:
         raise InvalidInputError(
             f"diversify: expected vectors of {space}, got an index without. Learn them (`rerank vectors INDEX`), or "

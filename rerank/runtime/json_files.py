@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.runtime.codec import ParseFault, SchemaError, parse_json
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import write_text
 
 MOST_BYTES = 1 << 30
 _AT_ONCE = 1 << 22  # bytes
@@ -54,8 +54,7 @@ class JsonFile:
         """Write plain JSON values, complete or not at all."""
         stored = {"format": self.format, "checksum": checksum_of(content), **content}
         text = json.dumps(stored, ensure_ascii=False, allow_nan=False)
-        with whole_file(path) as file:
-            file.write(text + "\n")
+        write_text(path, text + "\n")
 
     def read(self, handle: BinaryIO, path: Path, restored: Callable[[dict[str, Any]], Value]) -> Value:
         """Return what `restored` makes of the content of an open file; its InvalidInputError is one of the file."""

@@ -79,6 +79,12 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
             os.replace(raw.name, target)
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file, complete or not at all."""
+    with whole_file(path) as file:
+        file.write(text)
+
+
 @contextmanager
 def staged_folder(
     target: Path, move: Callable[[Path, Path], None], error: type[RerankError], within: bool = False

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rerank.clicks.interleaving import interleave
-from rerank.errors import InvalidInputError, ModelMismatchError, log, unknown_name
+from rerank.errors import InvalidInputError, ModelMismatchError, check_known, log
 from rerank.explanation.explain import feature_meanings
 from rerank.features.recipe import Recipe
 from rerank.features.text_bm25 import bm25_scores
@@ -233,8 +233,7 @@ class Engine:
         """Open the index and the model, and answer a first request of each kind, so that all kernels are compiled."""
         self.collection.analyser  # noqa: B018  # starts Java
         self.text_field = self.settings.text_field or self.collection.main_field  # which plain texts fill
-        if self.text_field not in self.collection.forward.fields:
-            raise unknown_name("text-field", self.text_field, self.collection.forward.fields)
+        check_known("text-field", self.text_field, self.collection.forward.fields)
         self.rankings = {BM25_NAME: self.warmed(Ranking(BM25_NAME))}
         self.take(load_rankings(self.settings, self.collection))
         self.examples = self._titles() if isinstance(self.collection, Index) else []

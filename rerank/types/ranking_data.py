@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.errors import InvalidInputError, check_known, shown
 from rerank.runtime.codec import first_repeated
 from rerank.runtime.mapped_rows import row_blocks
 from rerank.types.data_frames import (
@@ -246,8 +246,7 @@ class RankingData(QueryTable):
             If the data do not have the feature.
 
         """
-        if name not in self.feature_names:
-            raise unknown_name("feature", name, self.feature_names)
+        check_known("feature", name, self.feature_names)
         number = self.feature_names.index(name)
         values = np.empty(self.n_rows)
         for first, block in row_blocks(self.X):
