@@ -37,6 +37,7 @@ def neighbours(values: Any, towards: float) -> Floats32:
 
 
 MOST_FEATURES = 1_000_000
+COUNT_ERROR = 1e-3  # of the sum of counts: hessians are float32
 MOST_IN_TREE = 2**29  # whole counts of a tree: readers have int32
 Made = TypeVar("Made")
 Sets = Mapping[int, Ints]  # nodes and their categories
@@ -127,12 +128,17 @@ def split_tree(
     leaf_value: Floats,
     gain: Floats | None = None,
     leaf_count: Ints | Floats | None = None,
+    n_rows: float = 0.0,
 ) -> Tree:
     """Return a tree whose nodes are numbered as in `Tree`; the children are not checked yet (see `joined_trees`).
 
     leaf_count  (n_leaves,) training rows of each leaf, or their hessians; None, or only zeros, where the file has none
+    n_rows      their sum as the file has it at the root, 0 where it has none: contributions alone read the counts
     """
     known = leaf_count is not None and leaf_count.any() and leaf_count.min() >= 0 and leaf_count.max() <= MOST_ROWS
+    total = 0.0 if leaf_count is None else float(leaf_count.sum())
+    if known and n_rows and not np.isclose(total, n_rows, rtol=COUNT_ERROR):
+        raise FormatFault(f"counts of leaves that add up to {n_rows:g}, as at the root", f"{total:g}")
     threshold = splits.threshold.copy()
     words = np.zeros(len(threshold), dtype=np.int64)
     bits = [np.empty(0, dtype=np.uint32)]
@@ -200,6 +206,7 @@ def flat_tree(
         value[leaves],
         None if gain is None else gain[inner],
         None if count is None else count[leaves],
+        0.0 if count is None else float(count[0]),
     )
 
 

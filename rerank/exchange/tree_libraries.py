@@ -225,6 +225,9 @@ def _tree(fields: Mapping[str, str], zero: set[int], not_zero: set[int]) -> Tree
     threshold = numbers(fields["threshold"].split(), n_nodes)  # inf: all that is there
     gain = numbers(fields["split_gain"].split(), n_nodes) if "split_gain" in fields else None
     counts = wholes(fields["leaf_count"].split(), len(values), MOST_ROWS) if "leaf_count" in fields else None
+    n_rows = (
+        float(wholes(fields["internal_count"].split(), n_nodes, MOST_ROWS)[0]) if "internal_count" in fields else 0.0
+    )
     limits = _limits(threshold)
     kind = kinds >> 2
     missing_left = (kinds & DEFAULT_LEFT) > 0
@@ -233,7 +236,7 @@ def _tree(fields: Mapping[str, str], zero: set[int], not_zero: set[int]) -> Tree
     not_zero.update(feature[~is_set & (kind == NAN) & (zero_left != missing_left)].tolist())
     missing_left = np.where(kind == NONE, zero_left, missing_left) & ~is_set
     sets = _sets(fields, threshold, np.flatnonzero(is_set)) if is_set.any() else {}
-    return split_tree(Splits(feature, limits, missing_left, sets), left, right, values, gain, counts)
+    return split_tree(Splits(feature, limits, missing_left, sets), left, right, values, gain, counts, n_rows)
 
 
 def _sets(fields: Mapping[str, str], number: Floats, nodes: Ints) -> Sets:

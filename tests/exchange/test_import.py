@@ -330,6 +330,18 @@ def test_contributions_of_a_lightgbm_model_are_lightgbms_and_return_with_it(tmp_
     np.testing.assert_allclose(exported.predict(X[:100], pred_contrib=True), expected, rtol=1e-9, atol=1e-15)
 
 
+@pytest.mark.parametrize(("name", "at_root"), [("lightgbm", "internal_count="), ("xgboost", '"sum_hessian":[')])
+def test_counts_of_leaves_that_are_not_those_of_the_root_are_refused(name: str, at_root: str, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    rerank.export_model(_with_counts(random_model(4, moderate=True), 4, True), path, name)
+    before, mark, rest = path.read_text().partition(at_root)
+    path.write_text(f"{before}{mark}9{rest}")
+    with pytest.raises(
+        FileFormatError, match=r"tree 1: expected counts of leaves that add up to 9.*, as at the root, got"
+    ):
+        rerank.import_model(path)
+
+
 def _with_counts(model: ImportedTrees, seed: int, whole: bool) -> ImportedTrees:
     counts = np.random.default_rng(seed).integers(1, 5000, len(model.forest_.leaf_value))
     forest = replace(model.forest_, leaf_count=counts if whole else counts * 0.37)
