@@ -62,7 +62,7 @@ IMPRESSION = "impression"
 CLICKS = ("click", "click_through")
 MISSING = -(2**31)  # position of a row without one
 LAST = 2**31 - 1
-MILLISECONDS = 1e11  # a time from here on counts milliseconds: seconds reach it in the year 5138
+MILLISECONDS = 1e11  # a time from here on counts parts of seconds, which reach it in the year 5138
 LIST = "list"  # what tells lists of a query and session apart; it is not kept
 UNUSABLE = -1  # number of a query that cannot be an id
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -464,15 +464,10 @@ def _position(value: Any, name: str) -> int:
     """Return a position, MISSING where there is none (None or NaN)."""
     if value is None or value != value:
         return MISSING
-    try:
-        number = int(value) if isinstance(value, str) else value
-    except ValueError:
-        number = None
-    if isinstance(number, float) and number.is_integer() and abs(number) < 2**31:
-        number = int(number)
-    if isinstance(number, bool) or not isinstance(number, int) or (isinstance(value, str) and "_" in value):
+    number = _float(value)
+    if number is None or not number.is_integer():
         raise LineFault(f"expected a whole number as {name}, got {shown(value)}. Count positions from 1.")
-    return max(min(number, LAST), MISSING)
+    return int(max(min(number, LAST), MISSING))
 
 
 def _clicked(value: Any, name: str) -> bool:
@@ -484,14 +479,18 @@ def _clicked(value: Any, name: str) -> bool:
 
 def _float(value: Any) -> float | None:
     """Return a number, or the number in a text; None for another value."""
+    is_number = isinstance(value, int | float | str) and not isinstance(value, bool)
     try:
-        return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
+        return float(value) if is_number and "_" not in str(value) else None
     except (ValueError, OverflowError):
         return None
 
 
 def _time(value: Any, name: str) -> float:
-    """Return the seconds since 1970 of a number (seconds or milliseconds) or an ISO 8601 text; NaN for None or NaN."""
+    """Return the seconds since 1970 of a number or an ISO 8601 text; NaN for None or NaN.
+
+    A number counts seconds, or by its size milliseconds, microseconds (Google Analytics) or nanoseconds (pandas).
+    """
     if value is None:
         return math.nan
     number = _float(value)
@@ -503,7 +502,9 @@ def _time(value: Any, name: str) -> float:
             number = math.inf
     if math.isinf(number):
         raise LineFault(f"expected seconds since 1970 or an ISO 8601 time as {name}, got {shown(value)}. Correct it.")
-    return number / 1000.0 if number >= MILLISECONDS else number
+    while number >= MILLISECONDS:
+        number /= 1000.0
+    return number
 
 
 def _credit(value: Any, name: str) -> float:

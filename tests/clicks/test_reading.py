@@ -94,6 +94,9 @@ def test_values_may_have_other_forms(tmp_path: Path) -> None:
     assert clicks.time is not None
     assert clicks.time.tolist() == [1714557600.0, 1714557601.0]
     assert clicks.doc_ids.tolist() == ["d,1", "d2"]
+    micro_and_nano = "a,d1,1.0,1,1714557600000000", "a,d2,2.0,0,1714557601000000000"
+    clicks = read_clicks(_log(tmp_path / "log.csv", f"{HEADER},time", *micro_and_nano))
+    assert clicks.first_rows(2)[1] == [["a", "d1", 1, 1, 1714557600.0], ["a", "d2", 2, 0, 1714557601.0]]
 
 
 def test_ids_of_documents_stay_as_they_are(tmp_path: Path) -> None:
