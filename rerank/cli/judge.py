@@ -83,6 +83,7 @@ def command(
     terminal, answers are read from it, one per line. QRELS.provenance.json records who judged. The labels of a function
     are cached by its name, the query and the text, so rename a function when you change it.
     """
+    from rerank.runtime.output import sole_writer
     from rerank.training.judging import Judge, Judgements, pool, read_labels
 
     if str(output) == "-":
@@ -90,9 +91,9 @@ def command(
     judge = None if function is None else Judge.of(function)
     queries = rerank.read_topics(topics)
     runs = read_named_runs(run_files)
-    judgements = Judgements(output)
     others = {} if qrels is None else read_labels(qrels)
-    with rerank.Index.open(index, runs=runs) as opened:
+    with sole_writer(output.resolve()), rerank.Index.open(index, runs=runs) as opened:
+        judgements = Judgements(output)
         for item in run_files:
             name, _, path = item.partition("=")
             check_pairs(runs[name], Path(path), opened)

@@ -113,11 +113,11 @@ def staged_folder(
 
 @contextmanager
 def sole_writer(target: Path) -> Iterator[None]:
-    """Hold a folder that is written at the end of the block; refuse one that another process holds."""
+    """Hold a folder or file that is written in the block; refuse one that another process holds."""
     beside = target / target.name if target.is_dir() else target
     if _remove_abandoned(beside):
         raise InvalidInputError(
-            f"{target}: expected a folder that nobody else writes, got one that another process is writing. Wait for "
+            f"{target}: expected an output that nobody else writes, got one that another process is writing. Wait for "
             "it, or name another."
         )
     with ExitStack() as stack:

@@ -177,6 +177,8 @@ def read_values(path: Path, kind: Kind) -> dict[str, Any]:
 def _opened(path: Path, kind: Kind) -> Iterator[tuple[zipfile.ZipFile, dict[str, Any]]]:
     """Yield the archive and the values of its header; any fault is raised as the kind's error."""
     try:
+        if path.exists() and not path.is_file():  # it may have no end
+            raise Fault("a folder, pipe or device")
         with zipfile.ZipFile(path) as archive:
             if "about.npy" not in archive.NameToInfo:
                 raise Fault("arrays of something else")

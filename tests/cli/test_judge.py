@@ -15,6 +15,7 @@ import pytest
 
 import rerank
 from rerank.files.provenance import read_provenance
+from rerank.runtime.output import sole_writer
 from rerank.training.judging import pool
 from tests.cli.conftest import Command
 
@@ -187,6 +188,15 @@ def test_what_cannot_be_judged_is_refused(
     assert message in done.err
     assert done.err.count("\n") == 1
     assert not (tmp_path / "o").exists()
+
+
+def test_judgements_that_another_process_writes_are_refused(command: Command, answers: Type, tmp_path: Path) -> None:
+    answers("1\nq\n")
+    with sole_writer(tmp_path / "own.txt"):
+        done = command("judge", "index", "topics.tsv", "-o", str(tmp_path / "own.txt"))
+    assert done.code == 2
+    assert "own.txt: expected an output that nobody else writes, got one that another process is writing" in done.err
+    assert not (tmp_path / "own.txt").exists()
 
 
 def test_line_that_is_no_answer_is_refused(command: Command, answers: Type, first: list[str], tmp_path: Path) -> None:

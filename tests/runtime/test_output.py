@@ -206,7 +206,7 @@ def test_folder_that_another_process_writes_is_refused_until_it_ends(tmp_path: P
             pass
 
     killed, live = writer(tmp_path / "new" / "other", HOLD_FOLDER), writer(folder, HOLD_FOLDER)
-    with pytest.raises(InvalidInputError, match=r"out: expected a folder that nobody else writes, got .* Wait for it"):
+    with pytest.raises(InvalidInputError, match=r"out: expected an output that nobody else writes, got .* Wait for it"):
         write()
     live.communicate("\n")
     write()

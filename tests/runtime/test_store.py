@@ -107,6 +107,12 @@ def test_every_cut_is_refused(file: Path) -> None:
         assert _refused_or_same(file)
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device")
+def test_device_without_an_end_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match="got a folder, pipe or device"):
+        store.read(Path("/dev/zero"), KIND)
+
+
 def test_another_kind_version_or_value_is_refused(file: Path) -> None:
     for kind, text in (
         (replace(KIND, name="others"), "expected a test, got arrays of something else. Make it anew"),
