@@ -92,9 +92,11 @@ MOST_NAMES = 40  # that an error lists
 def suggestion(name: Any, known: Iterable[str]) -> str:
     """Return a sentence with the nearest known name, or with the known names."""
     choices = sorted(set(known))
-    near = get_close_matches(name, choices, n=1) if isinstance(name, str) and len(name) <= LONGEST_NAME else []
+    folded = {choice.lower(): choice for choice in choices}
+    is_name = isinstance(name, str) and len(name) <= LONGEST_NAME
+    near = get_close_matches(name.lower(), folded, n=1) if is_name else []
     more = f", ... ({len(choices)} in all)" if len(choices) > MOST_NAMES else ""
-    return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices[:MOST_NAMES])}{more}."
+    return f"Did you mean {folded[near[0]]!r}?" if near else f"Known: {', '.join(choices[:MOST_NAMES])}{more}."
 
 
 class _Short(Repr):

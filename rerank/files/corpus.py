@@ -33,6 +33,7 @@ from rerank.files.source import (
     json_objects,
     of_line,
     open_source,
+    refuse_others,
 )
 
 ID_KEYS = ("id", "_id", "docid", "doc_id", "docno")
@@ -167,10 +168,13 @@ def corpus_format(path: str | Path) -> Literal["jsonl", "trec", "irds"]:
             return "jsonl"
         if re.search(rb"<DOC>", beginning, re.IGNORECASE):
             return "trec"
+        if file == path:
+            refuse_others(path, beginning)
     raise FileFormatError(
         path,
         None,
-        "expected JSON objects, one a line, or TREC documents in <DOC>, got neither. Convert the corpus.",
+        "expected JSON objects, one a line, or TREC documents in <DOC>, got neither. Convert the corpus: lines of "
+        "id, tab and text with `jq -Rc 'split(\"\\t\")|{id:.[0],contents:.[1]}'`.",
     )
 
 
@@ -219,7 +223,8 @@ def pop_id(members: dict[str, Any], keys: Sequence[str]) -> str:
     key = next((key for key in keys if key in members), None)
     if key is None:
         got = shown(", ".join(members)) if members else "no key"
-        raise LineFault(f"expected an id as {', '.join(keys)}, got {got}. Add the key `{keys[0]}`.")
+        remedy = f"Write each document alone, with the key `{keys[0]}`"
+        raise LineFault(f"expected an id as {', '.join(keys)}, got {got}. {remedy}.")
     return id_text(key, members.pop(key))
 
 

@@ -1,4 +1,6 @@
-"""Small files of one entry a line, plain or gzip; blank lines are skipped, comments (`#`) of folds and preferences too.
+"""Small files of one entry a line, plain or gzip; blank lines are skipped.
+
+Of folds and preferences, comments (`#`) and a first line that names the columns are skipped, too.
 
 names        the name of a feature
 folds        `qid<TAB>fold`: whole numbers, which are renumbered from 0 in their order, so that 1 to 5 become 0 to 4
@@ -19,9 +21,7 @@ from rerank.files.source import (
     check_file,
     check_ids,
     finite_number,
-    of_line,
     records,
-    refuse_header,
     tab_columns,
     text_lines,
     whole_number,
@@ -123,11 +123,8 @@ def read_preferences(path: str | Path) -> Preferences:
 
     """
     path = check_file(path, "a file of preferences")
-    rows: list[tuple[str, str, str, float]] = []
-    for line, row in records(path, "3 or 4 columns (qid, better docid, worse docid[, probability])", _preference):
-        if not rows:
-            of_line(path, line, refuse_header, row[0])
-        rows.append(row)
+    pairs = records(path, "3 or 4 columns (qid, better docid, worse docid[, probability])", _preference)
+    rows = [row for _, row in pairs]
     queries, better, worse, probabilities = zip(*rows, strict=True)
     return Preferences(id_array(queries), id_array(better), id_array(worse), np.array(probabilities))
 

@@ -21,7 +21,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar, cast
 
@@ -37,19 +37,30 @@ from rerank.types.query_rows import Ints
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-OTHERS = {  # beginning of a file: its format, and what makes UTF-8 text of it
-    b"\xfd7zXZ\0": ("xz", "xz -d"),
-    b"\x28\xb5\x2f\xfd": ("Zstandard", "zstd -d"),
-    b"BZh91AY&SY": ("bzip2", "bzip2 -d"),
-    b"PK\x03\x04": ("zip", "unzip"),
-    b"\xff\xfe": ("UTF-16", "iconv -f UTF-16 -t UTF-8"),
-    b"\xfe\xff": ("UTF-16", "iconv -f UTF-16 -t UTF-8"),
+_LOADED = "Load it in Python, and pass the mapping or the frame"
+OTHERS = {  # beginning of a file: its format, and what to do
+    b"\xfd7zXZ\0": ("xz", "Convert it with `xz -d`"),
+    b"\x28\xb5\x2f\xfd": ("Zstandard", "Convert it with `zstd -d`"),
+    b"\x04\x22\x4d\x18": ("LZ4", "Convert it with `lz4 -d`, or save a run of ranx as .trec"),
+    b"\x1f\x9d": ("the output of compress", "Convert it with `gunzip`"),
+    b"BZh91AY&SY": ("bzip2", "Convert it with `bzip2 -d`"),
+    b"PK\x03\x04": ("zip", "Convert it with `unzip`"),
+    b"\xff\xfe": ("UTF-16", "Convert it with `iconv -f UTF-16 -t UTF-8`"),
+    b"\xfe\xff": ("UTF-16", "Convert it with `iconv -f UTF-16 -t UTF-8`"),
+    b"PAR1": ("Parquet", _LOADED),
+    b"ARROW1": ("Arrow", _LOADED),
+    b"\x89HDF": ("HDF5", _LOADED),
+    b"SQLite format 3\0": ("a database of SQLite", _LOADED),
+    **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), ("a pickle", _LOADED)),
+    b"version https://git-lfs": ("the pointer of Git LFS to it", "Fetch it with `git lfs pull`"),
 }
 CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 Parsed = TypeVar("Parsed")
 FileLike = str | Path | IO[Any]
-HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
+HEADERS = frozenset(
+    ["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber", "query", "topic"]
+)
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[\s,]*")
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
@@ -74,12 +85,17 @@ def of_line(path: Path, line: int | None, parse: Callable[..., Parsed], *content
 
 
 def records(path: Path, expected: str, parse: Callable[[str], Parsed]) -> Iterator[tuple[int, Parsed]]:
-    """Yield the line and the record of all lines but comments and blank ones; without any, `expected` were expected."""
-    line = 0
-    for line, content in filled_lines(path, comments="#"):
-        yield line, of_line(path, line, parse, content)
-    if not line:
+    """Yield the line and the record of all lines but comments, blank ones, and a first one of the columns' names.
+
+    Without any, `expected` were expected.
+    """
+    lines = filled_lines(path, comments="#")
+    first = list(islice(lines, 2))
+    first = first[any(is_header(content.split()[0]) for _, content in first[:1]) :]
+    if not first:
         raise FileFormatError(path, None, f"expected lines of {expected}, got no line. Name a file with rows.")
+    for line, content in chain(first, lines):
+        yield line, of_line(path, line, parse, content)
 
 
 def tab_columns(content: str, expected: str, *numbers: int) -> list[str]:
@@ -194,8 +210,8 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
         rest = b""
         first = True
         while block := handle.read(size):
-            for kind, remedy in [other for start, other in OTHERS.items() if first and block.startswith(start)]:
-                raise FileFormatError(path, None, f"expected text or gzip, got {kind}. Convert it with `{remedy}`.")
+            if first:
+                refuse_others(path, block)
             block = rest + (block.removeprefix(BYTE_ORDER_MARK) if first else block)
             first = False
             end = block.rfind(b"\n") + 1
@@ -215,6 +231,12 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
         elif rest:
             _refuse_lone_returns(path, line, rest + b"\n")
             yield line, rest + b"\n"
+
+
+def refuse_others(path: Path, beginning: bytes) -> None:
+    """Refuse a file that begins as one of another format."""
+    for kind, remedy in (other for start, other in OTHERS.items() if beginning.startswith(start)):
+        raise FileFormatError(path, None, f"expected text or gzip, got {kind}. {remedy}.")
 
 
 def _is_of_log(path: Path) -> bool:
@@ -272,13 +294,6 @@ def _refuse_lone_returns(path: Path, first_line: int, lines: bytes) -> None:
 def is_header(query_id: str) -> bool:
     """Return whether an id is a common name of the column of query ids."""
     return re.sub("[ _-]", "", query_id.lower()) in HEADERS
-
-
-def refuse_header(content: str) -> None:
-    """Refuse a first line that names the columns, since it would be read as a query."""
-    first = content.split("\t", 1)[0].strip()
-    if is_header(first):
-        raise LineFault(f"expected a query id, got the name of a column, {shown(first)}. Delete the line.")
 
 
 def whole_number(token: str) -> int | None:

@@ -6,11 +6,12 @@ The format is detected by the beginning of the file:
   several lines and ends at the next tag; <desc> and <narr> are skipped; closing tags and the words `Number:` and
   `Topic:` are optional;
 - XML of TREC's later tracks: <topic> with the id as number= (or id=, or in <number>) and the text in <query>, <title>
-  or <summary>, else the text of the whole topic (clinical trials; disease, gene and so on of precision medicine);
+  or <summary>, else the text of the whole topic (clinical trials; disease, gene and so on of precision medicine); or
+  of NTCIR and CLEF: <query> with the id in <qid> or <id> and the text in <title> or <content>;
 - JSON: objects with an id (`id`, `qid`, `query_id`, `_id`) and a text (`text`, `query`, `title`, `input`), one a line,
   in an array or over several lines.
 White space around a text is removed. A topic without text is left out, and a warning counts them. A first line that
-names the columns (`qid<TAB>query`), a repeated tag in a <top>, and text outside of topics are refused.
+names the columns (`qid<TAB>query`) is skipped; a repeated tag in a <top>, and text outside of topics are refused.
 """
 
 from __future__ import annotations
@@ -43,19 +44,21 @@ from rerank.types.ids import WHITE_SPACE
 ID_KEYS = ("id", "qid", "query_id", "_id")
 TEXT_KEYS = ("text", "query", "title", "input")
 _WITHIN = ("topics within <top> and </top>", "Remove it")
-XML_TEXTS = ("query", "title", "summary")  # elements of a topic, the first that it has
+XML_TEXTS = ("query", "title", "content", "summary")  # elements of a topic, the first that it has
 Entry = tuple[int | None, str, str]  # line, query id, text
 
 
 # A tag ends before the next one begins: tags without their ends are then read once, not once for each.
 _TOPICS = {
-    tag: re.compile(rf"<{tag}\b([^<>]*)>(.*?)(?=</{tag}\s*>|<{tag}\b|\Z)", re.IGNORECASE | re.DOTALL)
-    for tag in ("topic", "top")
+    tag: re.compile(rf"<({tag})\b([^<>]*)>(.*?)(?=</{tag}\s*>|<{tag}\b|\Z)", re.IGNORECASE | re.DOTALL)
+    for tag in ("topic", "top", "query")
 }
 _NUMBERED = re.compile(r"\s*\d+:(?!\d+:)")
 _NUM = re.compile(r"<num\b[^<>]*>\s*(?:number\s*:)?([^<]*)", re.IGNORECASE)
 _TITLE, _QUERY = (
-    re.compile(rf"<{tag}\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL)
+    re.compile(
+        rf"<(?:[a-z]{{2}}-)?{tag}\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL
+    )
     for tag in ("title", "query")
 )
 _NUMBER_OF = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
@@ -142,23 +145,26 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 
 def _marked_up(path: Path, text: str) -> Iterator[Entry]:
-    """Yield the topics in <topic> or <top>; text outside of <top> is refused."""
-    is_xml = _TOPICS["topic"].search(text) is not None
+    """Yield the topics in <topic>, <top> or <query>; text outside of <top> is refused."""
+    tag = next((tag for tag, pattern in _TOPICS.items() if pattern.search(text)), "top")
+    is_xml = tag != "top"
     entry = _xml_entry if is_xml else _trec_entry
     end = 0
     line = 1
-    for topic in _TOPICS["topic" if is_xml else "top"].finditer(text):
+    for topic in _TOPICS[tag].finditer(text):
         if not is_xml:
             refuse_stray(path, line, text[end : topic.start()], *_WITHIN)
         line += text.count("\n", end, topic.start())
-        yield line, *of_line(path, line, entry, topic[1], topic[2])
+        yield line, *of_line(path, line, entry, *topic.groups())
         line += text.count("\n", topic.start(), topic.end())
         end = topic.end()
     if not end:
         first = text.lstrip()
         line = 1 + text.count("\n", 0, len(text) - len(first))
         raise FileFormatError(
-            path, line, f"expected <top>, got {shown(first.splitlines()[0].strip())}. Name a TREC topics file."
+            path,
+            line,
+            f"expected <top>, <topic> or <query>, got {shown(first.splitlines()[0].strip())}. Name a TREC topics file.",
         )
     if not is_xml:
         refuse_stray(path, line, text[end:], *_WITHIN)
@@ -169,7 +175,11 @@ def _tab_entry(content: str) -> tuple[str, str]:
     if len(columns) == 1 and _NUMBERED.match(content):
         columns = content.split(":", 1)
     if len(columns) != 2:
-        remedy = "Put a tab after the id" if len(columns) == 1 else "Write spaces for the tabs in the text"
+        remedy = (
+            "Put a tab after the id"
+            if len(columns) == 1
+            else "Keep two, e.g. with `cut -f 1,2`, or write spaces for tabs in the text"
+        )
         raise LineFault(f"expected 2 columns with a tab (query id, text), got {len(columns)}. {remedy}.")
     return columns[0].strip(WHITE_SPACE), columns[1]
 
@@ -188,7 +198,7 @@ def _member(topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
     return str(value)
 
 
-def _xml_entry(attributes: str, content: str) -> tuple[str, str]:
+def _xml_entry(tag: str, attributes: str, content: str) -> tuple[str, str]:
     number = _NUMBER_OF.search(attributes)
     own = _NUMBER.search(content)
     query_id = number[1] if number else own[2] if own else ""
@@ -196,11 +206,11 @@ def _xml_entry(attributes: str, content: str) -> tuple[str, str]:
         raise LineFault('expected the number of the topic that begins here, got none. Write <topic number="1">.')
     content = content if number else _NUMBER.sub(" ", content, count=1)
     found = (pattern.search(content) for pattern in _TEXTS)
-    text = next((match[1] for match in found if match), content)
+    text = next((match[1] for match in found if match), content if tag.lower() == "topic" else "")
     return unescape(query_id).strip(), " ".join(unescape(without_markup(text)).split())
 
 
-def _trec_entry(_: str, block: str) -> tuple[str, str]:
+def _trec_entry(_: str, __: str, block: str) -> tuple[str, str]:
     pattern = _QUERY if _QUERY.search(block) and not _TITLE.search(block) else _TITLE
     return _tagged(_NUM, "num", block), " ".join(_tagged(pattern, "title", block).split())
 

@@ -65,6 +65,10 @@ WIDEST = 256  # bytes of a column; wider ones are read line by line
 QUERY = 0
 DOC = 2
 RUNS, RANK, SCORE = "run", "rank", "score"
+DROP_COLUMNS = (  # of qrels with more: which ones depends on who wrote them
+    "Keep query, document and label, e.g. with `awk '{print $1, 0, $2, $3}'` (prels) or `awk '{print $1, 0, $3, $5}'` "
+    "(a stratum before the label, as for sample_eval)"
+)
 _MEASURE = re.compile(  # a name that trec_eval or ir_measures print before a figure
     rb"runid|(?:num|gm|set)_\w+|map|Rprec|bpref|infAP|recip_rank|11pt_avg|ndcg|iprec_at_recall_[\d.]+"
     rb"|(?:map_cut|ndcg_cut|P|recall|success)_\d+|(?:P|R|Judged|Success)(?:\(.*\))?@\d+|(?:nDCG|AP|RR|ERR|RBP)(?:\(.*\))?(?:@\d+)?"
@@ -343,12 +347,12 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
     # A space in a document id shifts the columns after it: column 3 is then not a whole number.
     shifted = missing < 0 and not (layout.extra and fields[3].lstrip(b"-").isdigit())
     if missing > 0 or shifted:
-        remedy = f"Write the missing column{'s' * (missing > 1)}"
+        remedy = f"Write the missing column{'s' * (missing > 1)}, or delete the line"
         if fields[0].startswith((b"{", b"[")):
             remedy = "Read JSON with json.load, or its lines with pandas.read_json, and pass the mapping or frame"
         elif shifted:
             has_value = not layout.extra and layout.parse(fields[layout.value]) is not None
-            remedy = f"Drop all but the first {len(layout.columns)}" if has_value else "Ids may hold no white space"
+            remedy = DROP_COLUMNS if has_value else "Ids may hold no white space"
         elif fields[1:] and fields[1].startswith(b"qid:"):
             remedy = "Of a judgement list, write `# DOCUMENT` at the end of each line"
         elif _are_figures(fields):

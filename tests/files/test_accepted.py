@@ -135,7 +135,7 @@ def test_what_is_accepted_is_written_and_read_as_the_same(
         assert first == second
 
 
-HEADERS = ["qid\tquery", "query_id\ttext", "id\ttitle", "Query-ID\tquestion", "topic_id\tx", "_id\ttext"]
+HEADERS = ["qid\tquery", "query_id\ttext", "id\ttitle", "Query-ID\tquestion", "topic_id\tx", "_id\ttext", "query\tneed"]
 
 
 @pytest.mark.parametrize("header", HEADERS)

@@ -16,7 +16,7 @@ def test_folds_survive_a_round_trip(tmp_path: Path) -> None:
 
 
 def test_folds_are_numbered_from_0(tmp_path: Path) -> None:
-    (tmp_path / "folds").write_text("a\t10\n\nb\t2\nc\t10\n")
+    (tmp_path / "folds").write_text("qid\tfold\na\t10\n\nb\t2\nc\t10\n")
     assert read_folds(tmp_path / "folds") == {"a": 1, "b": 0, "c": 1}
 
 
@@ -30,6 +30,7 @@ def test_folds_are_numbered_from_0(tmp_path: Path) -> None:
         ("a\t1\nb\t2\t3\n", ":2: expected 2 columns (query id, fold) with tabs between them, got 3"),
         ("a\tone\n", ":1: expected a whole number as fold, got 'one'. Number the folds 0, 1, 2."),
         ("a\t1\n\na\t2\n", ":3: expected each query in one fold, got 'a' again. Remove one of the two."),
+        ("qid\tfold\n", ": expected lines of query id, tab, fold, got no line. Name a file with rows."),
         ("\n", ": expected lines of query id, tab, fold, got no line. Name a file with rows."),
     ],
 )

@@ -11,7 +11,7 @@ from rerank.types.preferences import Preferences
 
 def test_preferences_are_read_as_written(tmp_path) -> None:
     path = tmp_path / "pairs.tsv"
-    path.write_text("# who: me\nq1\td1\td2\n\nq2\td3\td1\t0.75\nq1\td2\td1\t0\n")
+    path.write_text("# who: me\nqid\tbetter\tworse\nq1\td1\td2\n\nq2\td3\td1\t0.75\nq1\td2\td1\t0\n")
     result = read_preferences(path)
     assert result.query_ids.tolist() == ["q1", "q2", "q1"]
     assert result.better.tolist() == ["d1", "d3", "d2"]

@@ -61,6 +61,12 @@ def test_topics_survive_a_round_trip(
         ('{"qid": "x", "query": "a"}', {"x": "a"}),
         ('{"query_id": "x", "title": "a", "desc": "b"}', {"x": "a"}),
         ('{"_id": "x", "text": "a", "metadata": {}}', {"x": "a"}),
+        (
+            "<queries><query><qid>0001</qid><content>a</content><description>b</description></query></queries>",
+            {"0001": "a"},
+        ),
+        ("<topics><query><id>qtest1</id><title>a</title><desc>b</desc></query></topics>", {"qtest1": "a"}),
+        ("<top>\n<num> C041 </num>\n<EN-title> a </EN-title>\n<EN-desc> b </EN-desc>\n</top>", {"C041": "a"}),
     ],
 )
 def test_topics_are_read_whatever_their_format(tmp_path: Path, text: str, expected: dict[str, str]) -> None:
@@ -71,7 +77,7 @@ BAD = {
     "": r": expected at least one topic, got none. Write lines of id, tab, text",
     " \n\n": r"got none",
     "q1 heat flow\n": r":1: expected 2 columns with a tab \(query id, text\), got 1. Put a tab after the id",
-    "q1\ta\nq2\tb\tc\n": r":2: expected 2 columns .*, got 3. Write spaces for the tabs",
+    "q1\ta\nq2\tb\tc\n": r":2: expected 2 columns .*, got 3. Keep two, e.g. with `cut -f 1,2`, or write spaces",
     "q1\ta\n\nq1\tb\n": r":3: expected each query once, got 'q1' again",
     "q1\t \n": r":1: expected a text for query 'q1', got none",
     "\ta\n": r":1: expected ids of 1 to 512 characters .*, got ''",
@@ -83,7 +89,8 @@ BAD = {
     '{"id": "1", "text": ["a"]}\n': r":1: expected text as 'text', got list",
     "<top>\n<num> 1\n<title> a\n</top>\n<top>\n<num> 2\n</top>\n": r":5: expected <title> in the topic",
     "\n<top>\n<title> a\n</top>\n": r":2: expected <num> in the topic that begins here, got none",
-    "<html>\n": r":1: expected <top>, got '<html>'. Name a TREC topics file",
+    "<query><number>1</number><text>#combine(a b)</text></query>": r":1: expected a text for query '1', got none",
+    "<html>\n": r":1: expected <top>, <topic> or <query>, got '<html>'. Name a TREC topics file",
     b"q1\ta\nq2\tcaf\xe9\n": r":2: expected UTF-8 text, got byte 0xe9",
 }
 

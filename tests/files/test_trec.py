@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -220,6 +221,8 @@ BAD_RUNS = {
     GOOD_RUN + "\nq1 Q0 d2 3 0 tag\n": r":5: expected each document once in a query, got 'd2' again in query 'q1'",
     "q Q0 caf\xe9 1 1 t\n".encode("latin1"): r":1: expected UTF-8 text, got byte 0xe9. Convert the file",
     lzma.compress(GOOD_RUN.encode()): r": expected text or gzip, got xz\. Convert it with `xz -d`",
+    pickle.dumps({"q": {"d": 1.0}}): r": expected text or gzip, got a pickle\. Load it in Python, and pass the mapping",
+    "version https://git-lfs.github.com/spec/v1\noid sha256:0\n": r"got the pointer of Git LFS to it\. Fetch it with",
     GOOD_RUN.encode("utf-16"): r": expected text or gzip, got UTF-16\. Convert it with `iconv -f UTF-16 -t UTF-8`",
     GOOD_RUN + "q\0 Q0 d 1 1 t\n": r":4: expected text, got a NUL byte",
     "": r"expected lines of 6 columns .*, got no line. Name a file with rows",
@@ -237,7 +240,7 @@ def test_bad_run_is_refused_in_one_line(tmp_path: Path, text: str | bytes) -> No
 
 
 BAD_QRELS = {
-    "q 0 d\n": r":1: expected 4 columns \(qid iter docno label\), got 3. Write the missing column\.",
+    "q 0 d\n": r":1: expected 4 columns \(qid iter docno label\), got 3. Write the missing column, or delete the line",
     '{"q": {"d": 1}}\n': r":1: expected 4 columns .*, got 3. Read JSON with json.load, or its lines",
     '{"q": {"d": 1, "e": 2}}\n': r":1: expected 4 columns .*, got 5. Read JSON with json.load, or its lines",
     "runid\tall\tbm25\n": r":1: expected 4 columns .*, got 3. These are figures of an evaluation: name what",
@@ -245,7 +248,7 @@ BAD_QRELS = {
     "q1\tnDCG@10\t0.3012\n": r":1: expected 4 columns .*, got 3. These are figures of an evaluation",
     "q 0 d 1\nq 0 d e 1\n": r":2: expected 4 columns .*, got 5. Ids may hold no white space",
     "q 0 d 1.5\n": r":1: expected a whole number as label, got '1.5'. Correct the label",
-    "q 0 d 1 0.5\n": r":1: expected 4 columns .*, got 5. Drop all but the first 4",
+    "q 0 d 1 0.5\n": r":1: expected 4 columns .*, got 5. Keep query, document and label, e.g. with `awk .*` \(prels\)",
     "4 qid:1 1:0.5\n": r":1: expected 4 columns .*, got 3. Of a judgement list, write `# DOCUMENT` at the end",
     "q 0 d 99999999999999999999\n": r":1: expected a whole number as label",
     "q 0 d 1\np 0 d 1\nq 0 d 1\n": r":3: expected each document once in a query, got 'd' again in query 'q'",
