@@ -178,7 +178,7 @@ def _tab_entry(content: str) -> tuple[str, str]:
         remedy = (
             "Put a tab after the id"
             if len(columns) == 1
-            else "Keep two, e.g. with `cut -f 1,2`, or write spaces for tabs in the text"
+            else "Keep two with `cut -f 1,2`, or write spaces for tabs in the text"
         )
         raise LineFault(f"expected 2 columns with a tab (query id, text), got {len(columns)}. {remedy}.")
     return columns[0].strip(WHITE_SPACE), columns[1]

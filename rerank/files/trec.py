@@ -66,8 +66,8 @@ QUERY = 0
 DOC = 2
 RUNS, RANK, SCORE = "run", "rank", "score"
 DROP_COLUMNS = (  # of qrels with more: which ones depends on who wrote them
-    "Keep query, document and label, e.g. with `awk '{print $1, 0, $2, $3}'` (prels) or `awk '{print $1, 0, $3, $5}'` "
-    "(a stratum before the label, as for sample_eval)"
+    "Keep query, document and label, with `awk '{print $1, 0, $2, $3}'` (prels) or `awk '{print $1, 0, $3, $5}'` (a "
+    "stratum before the label, as for sample_eval)"
 )
 _MEASURE = re.compile(  # a name that trec_eval or ir_measures print before a figure
     rb"runid|(?:num|gm|set)_\w+|map|Rprec|bpref|infAP|recip_rank|11pt_avg|ndcg|iprec_at_recall_[\d.]+"

@@ -248,7 +248,7 @@ BAD_QRELS = {
     "q1\tnDCG@10\t0.3012\n": r":1: expected 4 columns .*, got 3. These are figures of an evaluation",
     "q 0 d 1\nq 0 d e 1\n": r":2: expected 4 columns .*, got 5. Ids may hold no white space",
     "q 0 d 1.5\n": r":1: expected a whole number as label, got '1.5'. Correct the label",
-    "q 0 d 1 0.5\n": r":1: expected 4 columns .*, got 5. Keep query, document and label, e.g. with `awk .*` \(prels\)",
+    "q 0 d 1 0.5\n": r":1: expected 4 columns .*, got 5. Keep query, document and label, with `awk .*` \(prels\)",
     "4 qid:1 1:0.5\n": r":1: expected 4 columns .*, got 3. Of a judgement list, write `# DOCUMENT` at the end",
     "q 0 d 99999999999999999999\n": r":1: expected a whole number as label",
     "q 0 d 1\np 0 d 1\nq 0 d 1\n": r":3: expected each document once in a query, got 'd' again in query 'q'",
