@@ -50,7 +50,7 @@ from rerank.files.source import (
     text_lines,
 )
 from rerank.runtime.codec import check_nesting, is_unicode
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import path_of, whole_file
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
 
 ROWS_AT_ONCE = 1 << 18
@@ -190,7 +190,7 @@ def write_clicks(clicks: Clicks, path: str | Path) -> None:
         The file; `-` is stdout.
 
     """
-    ending = _ending(Path(path))
+    ending = _ending(path_of(path))
     if ending == PARQUET:
         raise InvalidInputError(f"{path}: expected .jsonl, .csv or .tsv, got a Parquet file. Name another.")
     header = clicks.first_rows(0)[0]

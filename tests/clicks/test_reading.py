@@ -6,6 +6,7 @@ import gzip
 import json
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -312,6 +313,12 @@ def test_events_of_user_behavior_insights_are_joined(tmp_path: Path, caplog: pyt
     wrong = _log(tmp_path / "w.jsonl", _event("click", "1", "", 0))
     with pytest.raises(FileFormatError, match=r"w.jsonl:1: expected text or a whole number as event_attributes.object"):
         read_clicks(wrong)
+
+
+@pytest.mark.parametrize("path", [None, 3, b"log.csv", ["log.csv"]])
+def test_a_path_that_is_none_is_refused(path: Any) -> None:
+    with pytest.raises(InvalidInputError, match="path: expected the name of a file, got"):
+        write_clicks(Clicks.from_rows(["a"], ["d1"], [1], [1]), path)
 
 
 def test_clicks_are_checked_and_shown() -> None:
