@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Guess: BM25F, Whoosh's default weighting, adds up a word's frequencies over the fields of a document and then saturates
-# the sum, as S. Robertson, H. Zaragoza and M. Taylor define it (CIKM 2004).
+# Guess: BM25F, Whoosh's default weighting, adds up a word's frequencies over the fields of a document and saturates the
+# sum, as S. Robertson, H. Zaragoza and M. Taylor define it (CIKM 2004).
 # Behaviour: in Whoosh 2.7.4 and Whoosh-Reloaded 2.7.5 it scores each field by BM25 with the field's own document
-# frequency, and a query over several fields adds these scores. A word once in the title and once in the body scores more
-# than one that is eight times in either.
-# Why it matters: what saturation is for is lost between fields, which is the fault of linear combinations that BM25F was
-# made to repair; figures of "BM25F" from Whoosh are not comparable with those of Lucene's CombinedFieldsQuery or Terrier.
+# frequency, and a query over several fields adds these scores. A word that is once in the title and once in the body
+# scores more than one that is eight times in either.
+# Why it matters: this is the linear combination of fields whose fault BM25F was made to repair; figures of "BM25F" from
+# Whoosh are not comparable with those of Lucene's CombinedFieldQuery or of Terrier.
 # Source: whoosh/scoring.py: BM25F.scorer returns a scorer of one field.
 set -euo pipefail
 work=$(mktemp -d)
