@@ -183,7 +183,8 @@ def column_name(what: str, frame: Frame, column: str, required: bool = True) -> 
     if not names and required:
         have = shown(", ".join(str(name) for name in frame.columns))
         raise InvalidInputError(
-            f"{what}: expected a column {' or '.join(ALIASES.get(column, (column,)))}, got {have}. Rename the columns."
+            f"{what}: expected a column {' or '.join(ALIASES.get(column, (column,)))}, got {have}. Rename the columns, "
+            "or make columns of the index (reset_index())."
         )
     return names[0] if names else None
 
@@ -200,7 +201,7 @@ def id_column(what: str, frame: Frame, column: str) -> Ids:
         if not (isinstance(value, str) or is_whole):
             raise InvalidInputError(
                 f"{what}: expected text or whole numbers in column {name}, got {shown(value)} "
-                f"({type(value).__name__}) at {place(frame, row)}. Convert the ids to text."
+                f"({type(value).__name__}) at {place(frame, row)}. Read ids as text (dtype=str)."
             )
     ids = [str(value) for value in listed]
     are_right = all(ids) and _ID.fullmatch("".join(ids))  # in one call

@@ -180,9 +180,15 @@ def test_whole_numbers_as_ids_become_text(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (301.0, "expected text or whole numbers in column qid, got 301.0 (float) at row 1. Convert the ids to text."),
-        (True, "expected text or whole numbers in column qid, got True (bool) at row 1. Convert the ids to text."),
-        (None, "expected text or whole numbers in column qid, got None (NoneType) at row 1. Convert the ids to text."),
+        (
+            301.0,
+            "expected text or whole numbers in column qid, got 301.0 (float) at row 1. Read ids as text (dtype=str).",
+        ),
+        (True, "expected text or whole numbers in column qid, got True (bool) at row 1. Read ids as text (dtype=str)."),
+        (
+            None,
+            "expected text or whole numbers in column qid, got None (NoneType) at row 1. Read ids as text (dtype=str).",
+        ),
         ("", "expected ids in column qid, got '' at row 1. Name each one."),
     ],
 )
@@ -191,6 +197,13 @@ def test_other_ids_are_refused(value: object, message: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
         Run.of(frame)
     assert str(refused.value) == f"run: {message}"
+
+
+def test_columns_in_the_index_are_refused_with_the_way_out() -> None:
+    frame = pd.DataFrame({"qid": ["q"], "docno": ["a"], "score": [1.0]}).set_index(["qid", "docno"])
+    with pytest.raises(InvalidInputError, match=r"expected a column .*, got 'score'\. .* \(reset_index\(\)\)"):
+        Run.of(frame)
+    assert Run.of(frame.reset_index())["q"] == {"a": 1.0}
 
 
 def test_floats_as_ids_are_refused() -> None:
