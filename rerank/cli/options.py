@@ -303,7 +303,8 @@ def ranker_parameters(
     elsewhere  the options of those that `-p` does not take
     more       what `-p` takes whatever the ranker's parameters are
     """
-    from rerank.rankers.parameters import read_parameters, read_value, remedy
+    from rerank.rankers.other_names import remedy
+    from rerank.rankers.parameters import read_parameters, read_value
     from rerank.rankers.registry import ranker_class
     from rerank.runtime.codec import SchemaError
 

@@ -52,7 +52,7 @@ from rerank.pipeline.rerank import rerank
 from rerank.rankers.bases import UnsupervisedBase
 from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.matching import HISTORY
-from rerank.rankers.parameters import check_names
+from rerank.rankers.other_names import check_names
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.retrieval.candidates import Candidates, Part

@@ -33,7 +33,7 @@ from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.early_stopping import EarlyStopping, callback_fault
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.mart import MART
-from rerank.rankers.parameters import SAME, check_names
+from rerank.rankers.other_names import SAME, check_names
 from rerank.rankers.training_context import TrainingContext
 from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.threads import cores

@@ -17,9 +17,11 @@ from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.bases import NoBase
 from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.estimator import plain_parameters
 from rerank.rankers.imported import Imported
 from rerank.rankers.model_file import PROGRESS
-from rerank.rankers.parameters import check_names, declared_parameters, plain_parameters, read_value
+from rerank.rankers.other_names import check_names
+from rerank.rankers.parameters import declared_parameters, read_value
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class, stored_rankers
 from rerank.rankers.training_set import TrainingSet

@@ -49,10 +49,10 @@ from rerank.rankers.bases import (
 )
 from rerank.rankers.calibration import Calibration, Probabilities
 from rerank.rankers.early_stopping import Callback, EarlyStopping
+from rerank.rankers.estimator import Estimator, check_parameters, not_fitted_error, plain_parameters
 from rerank.rankers.last_stage import LastStage
 from rerank.rankers.matching import check_columns, matching
 from rerank.rankers.model_file import MODEL_FILE, OF_INDEX, VERSION, check_parts
-from rerank.rankers.parameters import Estimator, check_parameters, not_fitted_error, plain_parameters
 from rerank.rankers.registry import known_rankers, stored_rankers
 from rerank.rankers.retriever_checks import check_base_run, check_retrievers, note_unknown_start
 from rerank.rankers.training_context import ALONE, TrainingContext

@@ -13,8 +13,10 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.exchange.models import export_model
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.fusion import DEPTH, JUDGED, Fusion, JudgedLists, _best, _convex_combinations, _Problem
+from rerank.rankers.fusion import JUDGED, Fusion
+from rerank.rankers.fusion_weights import Problem, best_settings, convex_combinations
 from rerank.rankers.imported import ImportedWeights
+from rerank.rankers.judged_lists import DEPTH, JudgedLists
 from rerank.rankers.ranker import read_model
 from rerank.retrieval.source_data import source_data, source_directions
 from rerank.types import Run
@@ -79,7 +81,7 @@ def test_better_runs_have_larger_weights_and_the_fusion_is_better_than_rank_fusi
 
 def test_weights_are_the_minimum_within_the_bounds() -> None:
     runs, qrels = judged_runs(20, strengths=(1.0, -1.0))
-    problem = _Problem.of(source_data(runs, qrels), ("deviations", "reciprocal_rank"))
+    problem = Problem.of(source_data(runs, qrels), ("deviations", "reciprocal_rank"))
     found = problem.solve(0.1, problem.start)
     again = problem.solve(0.1, np.ones(4))
     np.testing.assert_allclose(found, again, atol=2e-3)
@@ -90,7 +92,7 @@ def test_weights_are_the_minimum_within_the_bounds() -> None:
 def test_convex_combination_is_the_best_of_the_grid_on_some_queries() -> None:
     runs, qrels = judged_runs(20)
     measure = parse_measure("nDCG@10")
-    shares, values = _convex_combinations(source_data(runs, qrels), measure)
+    shares, values = convex_combinations(source_data(runs, qrels), measure)
     assert len(shares) == 66
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     assert len({tuple(each) for each in shares.tolist()}) == 66
@@ -101,7 +103,7 @@ def test_convex_combination_is_the_best_of_the_grid_on_some_queries() -> None:
     ]
     inside = shares.min(axis=1) > 0.0
     np.testing.assert_allclose(values[inside].mean(axis=1), means)
-    assert _best(values)[0] == values.mean(axis=1).argmax()
+    assert best_settings(values)[0] == values.mean(axis=1).argmax()
 
 
 @pytest.mark.parametrize("norm", ["minmax", "zscore"])

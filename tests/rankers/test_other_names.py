@@ -6,7 +6,7 @@ import pytest
 
 import rerank
 from rerank.errors import UnknownParameterError
-from rerank.rankers.parameters import ELSEWHERE, SAME
+from rerank.rankers.other_names import ELSEWHERE, SAME
 from rerank.rankers.registry import known_rankers
 
 
