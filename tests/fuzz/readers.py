@@ -27,7 +27,7 @@ import rerank
 from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.doctor import as_text, examine, read_sources
 from rerank.errors import IndexFolderError, RerankError
-from rerank.experiments.study import Study, read_settings
+from rerank.experiments.study import VERSION, Study, read_settings
 from rerank.features.catalogue import template
 from rerank.features.extract import Records, extract
 from rerank.features.recipe import Recipe, history_family_names
@@ -530,8 +530,9 @@ def plain(value: Any) -> Any:
 
 def _settings_seeds(work: Path) -> list[bytes]:
     study = Study(recipe=Recipe(families=("letor",)), folds={"q1": 0, "q2": 1, "q3": 2}, parameters={"n_estimators": 3})
-    settings = {"format": "rerank study", "version": 2, "versions": {"python": "3.11"}, "study": study.to_dict()}
-    return [json.dumps({**settings, "inputs": {"index": "i", "topics": "t", "qrels": "q"}}).encode()]
+    settings = {"format": "rerank study", "version": VERSION, "versions": {"python": "3.11"}, "study": study.to_dict()}
+    inputs = {"index": "i", "topics": "t", "qrels": "q"}
+    return [json.dumps({**settings, "inputs": inputs, "checksums": inputs, "resources": {"vectors": "v"}}).encode()]
 
 
 def _read_study(path: Path) -> tuple[dict[str, Any], Study]:
