@@ -17,7 +17,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, log, shown
 from rerank.evaluation.page import Account, Section
 from rerank.features.columns import column_groups
-from rerank.features.extract import normalisations
+from rerank.features.normalise import normalisations
 from rerank.features.recipe import Recipe
 from rerank.files.inputs import RunLike, TopicsLike, run_of, topics_of
 from rerank.index.bound_model import BoundModel, Scored

@@ -1,68 +1,29 @@
-"""Feature extraction: checks its arguments, then computes the features in batches of queries.
-
-The columns that a recipe computes, keeps and normalises.
-
-Normalisation within the query, which makes the values of a column comparable between queries.
-
-minmax  (x - min) / (max - min) over the query's rows; 0 where all are equal
-zscore  (x - mean) / standard deviation over the query's rows; 0 where all are equal
-rank    1 + number of the query's rows with a greater value
-Missing values stay missing and do not influence the others.
-"""
+"""Feature extraction: checks its arguments, then computes the features in batches of queries."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, log, unknown_name
-from rerank.features.columns import ColumnGroup, column_groups, columns_of
-from rerank.features.families.functions import FUNCTIONS
-from rerank.features.families.relative import FORMS, relate
-from rerank.features.match import CandidateBatch, Documents, gather_candidates, match
+from rerank.errors import InvalidInputError, log
+from rerank.features.column_plan import ColumnPlan, Planned, column_plan
+from rerank.features.columns import columns_of
+from rerank.features.match import CandidateBatch, gather_candidates, match
 from rerank.features.near_duplicates import query_groups
-from rerank.features.recipe import (
-    Recipe,
-    default_family_names,
-    defined_functions,
-    family,
-    history_family_names,
-    known_names,
-    space_family_names,
-)
+from rerank.features.normalise import normalise
+from rerank.features.recipe import Recipe
+from rerank.features.resolved_recipe import Records, resolved
 from rerank.runtime.progress import track
 from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
-from rerank.types import (
-    Floats,
-    ForwardIndex,
-    Ints,
-    Passages,
-    Qrels,
-    RankingData,
-    Run,
-    pointers,
-    query_blocks,
-    query_rows,
-)
+from rerank.types import Floats, ForwardIndex, Ints, Qrels, RankingData, Run, pointers, query_blocks, query_rows
 from rerank.types.order import scores_and_ranks
-from rerank.vectors.query_vectors import Encoded, query_vectors
-from rerank.vectors.vectors import ENCODER, LSI, Vectors
+from rerank.vectors.query_vectors import query_vectors
 
-PASSAGES = "passages"  # the family
-_REMEDIES = {
-    "vectors": "Learn them (`rerank vectors INDEX`), or train on features without them.",
-    "history": "Learn it (`rerank history INDEX TOPICS QRELS`), or train on features without it.",
-    "encoder": "Bind it (`rerank vectors INDEX --encoder NAME`, or Index.open(..., encoder=...)), or train on features "
-    "without it.",
-}
-_COLUMNS = 32  # normalised at a time; the kernel computes all three forms of each
 _FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
 _PARTS_A_THREAD = 4
 _LEAST_PART = 1 << 12  # rows: with fewer, calls of kernels take longer than the work
@@ -71,35 +32,6 @@ _BATCH_ROWS = 1 << 16
 # leave the processor's cache from family to family.
 _MOST_PART = 1 << 14
 _LONG_QUERY = 1 << 9  # tokens, from which on a row of a part counts as several, so that its matches fit into memory
-
-
-@dataclass(frozen=True, eq=False)
-class Records:
-    """Inputs of the features that need more than the index and the run.
-
-    Parameters
-    ----------
-    runs : mapping from str to Run
-        Other runs by name, whose scores and ranks become features.
-    documents : callable, optional
-        Returns documents by number as they were indexed, for user-defined functions over documents.
-    vectors : Vectors, optional
-        Vectors of the index.
-    history : rerank.history.judged.IndexHistory, optional
-        What is learned from judgements, on the index.
-    encoded : Encoded, optional
-        Vectors of an encoder for the queries and the documents of the index.
-    passages : Passages, optional
-        The passages that the index keeps.
-
-    """
-
-    runs: Mapping[str, Run] = field(default_factory=dict)
-    documents: Documents | None = None
-    vectors: Vectors | None = None
-    history: Any = None
-    encoded: Encoded | None = None
-    passages: Passages | None = None
 
 
 def extract(
@@ -268,99 +200,6 @@ class _Extraction:
             out[:, first : first + len(chosen)] = values if len(chosen) == values.shape[1] else values[:, chosen]
 
 
-class Planned(NamedTuple):
-    """A group of columns of which some are returned.
-
-    first   number of the first returned column among all that are returned
-    chosen  indices of the group's columns that are returned, ascending
-    """
-
-    group: ColumnGroup
-    first: int
-    chosen: list[int]
-
-
-@dataclass(frozen=True, eq=False)
-class ColumnPlan:
-    """The columns that are returned: their names, and the groups that compute them.
-
-    normalised  numbers of the columns of each normalisation
-    left_out    fields whose columns a family cannot compute, since they were indexed without positions, by family
-    """
-
-    names: tuple[str, ...]
-    groups: tuple[Planned, ...]
-    normalised: Mapping[str, Ints]
-    left_out: Mapping[str, list[str]]
-
-
-def column_plan(forward: ForwardIndex, recipe: Recipe) -> ColumnPlan:
-    """Return the plan of a recipe with explicit names."""
-    without = frozenset(name for name, of_field in forward.fields.items() if of_field.positions is None)
-    make = _column_plan.__wrapped__ if recipe.functions else _column_plan  # functions may be defined anew
-    plan = make(recipe, without)
-    for name, of_fields in plan.left_out.items():
-        log.info(
-            "features of the family %s are left out for %s: indexed without positions.", name, ", ".join(of_fields)
-        )
-    return plan
-
-
-@lru_cache(maxsize=32)
-def _column_plan(recipe: Recipe, without: frozenset[str]) -> ColumnPlan:
-    """Return the plan of a recipe for an index in which these fields are `without` positions."""
-    groups = column_groups(recipe)
-    all_names = [name for group in groups for name in group.names]
-    forms = normalisations(recipe.normalisation, all_names)
-    chosen_names = set(all_names if recipe.features is None else names_matching("features", recipe.features, all_names))
-    names: list[str] = []
-    planned = []
-    left_out: dict[str, list[str]] = {}
-    for group in groups:
-        chosen = [number for number, name in enumerate(group.names) if name in chosen_names]
-        if chosen and group.family.needs_positions and group.field in without:
-            left_out.setdefault(group.name, []).append(str(group.field))
-        elif chosen:
-            planned.append(Planned(group, len(names), chosen))
-            names += [group.names[number] for number in chosen]
-    of_columns = np.array([forms.get(name, "none") for name in names])
-    return ColumnPlan(
-        names=tuple(names),
-        groups=tuple(planned),
-        normalised={form: np.flatnonzero(of_columns == form) for form in set(forms.values())},
-        left_out=left_out,
-    )
-
-
-def names_matching(what: str, patterns: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the names that are, or match, one of the patterns, in order; refuse a pattern without a match."""
-    found = {pattern: {name for name in names if name == pattern or fnmatchcase(name, pattern)} for pattern in patterns}
-    for pattern, of_pattern in found.items():
-        if not of_pattern:
-            raise unknown_name(f"recipe: {what}", pattern, names)
-    chosen = set().union(*found.values())
-    return [name for name in names if name in chosen]
-
-
-def normalisations(table: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """Return the normalisation of each name that has one but none; that of the last pattern that matches holds."""
-    forms: dict[str, str] = {}
-    for pattern, form in table.items():
-        forms |= dict.fromkeys(names if pattern == "*" else names_matching("normalisation", [pattern], names), form)
-    return {name: form for name, form in forms.items() if form != "none"}
-
-
-def normalise(X: NDArray[np.float32], query_ptr: Ints, columns: Mapping[str, Ints]) -> None:
-    """Normalise columns in place, query by query, with the formulas of the relative family.
-
-    Shapes: X float32 (n_rows, n_features); query_ptr int64 (n_queries + 1,).
-    """
-    for form, indices in columns.items():
-        for first in range(0, len(indices), _COLUMNS):
-            some = indices[first : first + _COLUMNS]
-            X[:, some] = relate(query_ptr, X[:, some])[:, FORMS.index(form) :: len(FORMS)]
-
-
 def rows_without_features(
     run: Run,
     qrels: Qrels | None,
@@ -395,110 +234,6 @@ def rows_without_features(
         retriever=run.retriever,
         run_retrievers={name: made for name in recipe["runs"] if runs and (made := runs[name].retriever) is not None},
     )
-
-
-def resolved(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe:
-    """Return the recipe with explicit names: of what the index and the records have."""
-    found = {
-        "vectors": None if records.vectors is None else records.vectors.checksum,
-        "encoder": None if records.encoded is None else records.encoded.name,
-        "history": None if records.history is None else records.history.checksum,
-    }
-    check_resources(recipe, found)
-    names = {
-        "fields": tuple(forward.fields),
-        "numbers": tuple(forward.numbers),
-        "functions": _usable_functions(recipe, forward, records.documents),
-        "runs": tuple(records.runs),
-    }
-    spaces = () if records.vectors is None else tuple(records.vectors.spaces)
-    return _resolved(recipe, tuple(names.items()), tuple(found.items()), spaces, records.passages)
-
-
-@lru_cache(maxsize=32)
-def _resolved(
-    recipe: Recipe,
-    known: tuple[tuple[str, tuple[str, ...]], ...],
-    made_with: tuple[tuple[str, str | None], ...],
-    spaces: tuple[str, ...],
-    passages: Passages | None,
-) -> Recipe:
-    """Return the recipe with explicit names, which is checked once for all queries of a model on an index.
-
-    known      what the index and the records have: fields, numbers, functions and other runs
-    made_with  checksums, and the name of the encoder
-    spaces     of vectors, but for that of the encoder
-    passages   those of the index
-    """
-    names = dict(known)
-    found = dict(made_with)
-    spaces = (*spaces, ENCODER) if found["encoder"] else spaces
-    families = recipe.families
-    if families is None:
-        learned = history_family_names(spaces) if found["history"] else ()
-        on_request = () if passages is None else (PASSAGES,)
-        families = (*default_family_names(), *on_request, *space_family_names(spaces), *learned)
-    needed = {family(name).needs_space for name in families}
-    missing = [name for name in recipe.runs if name not in names["runs"]]
-    if missing:
-        raise InvalidInputError(
-            f"runs: expected the runs that the recipe names ({', '.join(recipe.runs)}), got none called "
-            f"{missing[0]!r}. Give it, e.g. --run {missing[0]}=FILE, or with texts as a number of each."
-        )
-    return replace(
-        recipe,
-        fields=known_names("fields", recipe.fields, names["fields"]),
-        families=families,
-        numbers=known_names("numbers", recipe.numbers, names["numbers"]),
-        functions=defined_functions(recipe.functions, names["functions"]),
-        runs=recipe.runs or names["runs"],
-        vectors=found["vectors"] if LSI in needed else None,
-        history=found["history"] if any(family(name).needs_history for name in families) else None,
-        encoder=found["encoder"] if ENCODER in needed else None,
-        passages=(recipe.passages or str(passages or Passages())) if PASSAGES in families else None,
-    )
-
-
-def _usable_functions(recipe: Recipe, forward: ForwardIndex, documents: Documents | None) -> tuple[str, ...]:
-    """Return the names of the functions that can be called: of those over documents none, if the index stores none."""
-    unusable = [name for name, function in FUNCTIONS.items() if function.over == "document"]
-    if unusable and documents is not None:
-        first = np.array([np.argmax(forward.doc_ids != "")])  # that is not deleted
-        unusable = unusable if documents(first)[0] is None else []
-    named = [name for name in recipe.functions or () if name in unusable]
-    if named:
-        raise InvalidInputError(
-            f"recipe: functions: expected an index that keeps its documents for {named[0]!r}, got one without. "
-            "Index with raw documents (-storeRaw), or leave the function out."
-        )
-    if unusable and recipe.functions is None:
-        log.info("features %s are left out: the index does not store documents.", ", ".join(unusable))
-    return tuple(name for name in FUNCTIONS if name not in unusable)
-
-
-def check_resources(recipe: Recipe, found: Mapping[str, str | None]) -> None:
-    """Refuse a recipe whose resources are missing, or are others than those that its features were made with.
-
-    found  checksum of the vectors and of the history, name of the encoder; None for one that is missing
-    """
-    for what, name in found.items():
-        made_with = getattr(recipe, what)
-        space = {"vectors": LSI, "encoder": ENCODER}.get(what)
-        families = {name: family(name) for name in recipe.families or ()}
-        needed = [
-            name
-            for name, member in families.items()
-            if (member.needs_history if space is None else member.needs_space == space)
-        ]
-        named = f"the {what} {'' if what == 'encoder' else 'of checksum '}"
-        if name is None and (made_with is not None or needed):
-            expected = f"{named}{made_with}" if made_with else f"the {what} for the family {needed[0]}"
-            raise InvalidInputError(f"{what}: expected {expected}, got none. {_REMEDIES[what]}")
-        if name is not None and made_with not in (None, name):
-            raise InvalidInputError(
-                f"{what}: expected {named}{made_with}, which the features were made with, got {name}. Bind the one "
-                "that was expected, or train on features of the other."
-            )
 
 
 def scores_in(other: Run, run: Run | RankingData) -> Floats:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
 from typing import Any, ClassVar
@@ -380,6 +381,16 @@ class Recipe:
             return cls.from_dict(values)
         except InvalidInputError as error:
             raise FileFormatError(path, None, str(error)) from None
+
+
+def names_matching(what: str, patterns: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the names that are, or match, one of the patterns, in order; refuse a pattern without a match."""
+    found = {pattern: {name for name in names if name == pattern or fnmatchcase(name, pattern)} for pattern in patterns}
+    for pattern, of_pattern in found.items():
+        if not of_pattern:
+            raise unknown_name(f"recipe: {what}", pattern, names)
+    chosen = set().union(*found.values())
+    return [name for name in names if name in chosen]
 
 
 def known_names(key: str, names: tuple[str, ...] | None, of_index: Iterable[str]) -> tuple[str, ...]:

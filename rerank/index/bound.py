@@ -461,7 +461,7 @@ class BoundIndex(Collection):
         self, run: RunLike, topics: TopicsLike, qrels: QrelsLike | None, recipe: Recipe | None
     ) -> dict[str, Any]:
         """Return the arguments of `extract`."""
-        from rerank.features.extract import Records
+        from rerank.features.resolved_recipe import Records
 
         run = run_of(run)
         topics = topics_of(topics)

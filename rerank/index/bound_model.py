@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, log, shown
-from rerank.features.extract import check_resources
 from rerank.features.recipe import Recipe
+from rerank.features.resolved_recipe import check_resources
 from rerank.files.inputs import RunLike
 from rerank.index.bound import BoundIndex, runs_of_features
 from rerank.index.checks import model_recipe

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, log, shown, unknown_name
-from rerank.features.extract import Records, doc_numbers, extract
+from rerank.features.extract import doc_numbers, extract
 from rerank.features.families.passages import MAX, N_COLUMNS, field_spans, fill_passages
 from rerank.features.match import gather_candidates, match
 from rerank.features.recipe import Recipe
+from rerank.features.resolved_recipe import Records
 from rerank.features.text_bm25 import bm25_scores
 from rerank.files.rows import joined_parts
 from rerank.index.bound import BoundIndex

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rerank.errors import log
-from rerank.features.extract import column_plan
+from rerank.features.column_plan import column_plan
 from rerank.features.recipe import Recipe, family
 from rerank.index.collection import Collection
 from rerank.rankers.bases import UNSUPERVISED

@@ -13,8 +13,9 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.features import extract as extract_module
-from rerank.features.extract import Records, extract, resolved
+from rerank.features.extract import extract
 from rerank.features.recipe import Recipe, index_family_names
+from rerank.features.resolved_recipe import Records, resolved
 from rerank.runtime import threads
 from rerank.types import Qrels, Run
 from rerank.types.forward import FieldArrays

@@ -21,9 +21,10 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.features import extract as extract_module
 from rerank.features.catalogue import template
-from rerank.features.extract import Records, extract, extract_blocks, resolved
+from rerank.features.extract import extract, extract_blocks
 from rerank.features.families.functions import FUNCTIONS, load_functions
 from rerank.features.recipe import Recipe
+from rerank.features.resolved_recipe import Records, resolved
 from rerank.runtime import threads
 from rerank.types import Run
 from tests.features.collection import forward_index

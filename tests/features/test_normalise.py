@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.features.extract import names_matching, normalisations, normalise
+from rerank.features.normalise import normalisations, normalise
+from rerank.features.recipe import names_matching
 
 NUMBERS = st.floats(-1000, 1000, width=32).map(lambda x: round(x, 3)) | st.just(float("nan"))
 QUERIES = st.lists(st.lists(st.tuples(NUMBERS, NUMBERS), max_size=6), min_size=1, max_size=4)

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.features.extract import Records, extract
+from rerank.features.extract import extract
 from rerank.features.families.passages import field_spans
 from rerank.features.recipe import Recipe
+from rerank.features.resolved_recipe import Records
 from rerank.types import Run
 from rerank.types.retriever import Passages
 from tests.features.awkward import QUERIES

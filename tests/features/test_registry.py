@@ -9,7 +9,7 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.features.columns import ColumnGroup, column_groups
-from rerank.features.extract import Records, extract
+from rerank.features.extract import extract
 from rerank.features.recipe import (
     FieldFamily,
     Missing,
@@ -19,6 +19,7 @@ from rerank.features.recipe import (
     known_families,
     space_family_names,
 )
+from rerank.features.resolved_recipe import Records
 from rerank.types import RankingData, Run, query_rows
 from rerank.vectors.query_vectors import Encoded
 from rerank.vectors.vectors import Vectors

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.features.extract import Records, extract
+from rerank.features.extract import extract
 from rerank.features.families.cosines import LEVELS
 from rerank.features.recipe import Recipe, default_family_names
+from rerank.features.resolved_recipe import Records
 from rerank.types import RankingData, Run, query_rows
 from rerank.types.forward import ForwardIndex
 from rerank.vectors.vectors import Vectors

@@ -29,8 +29,9 @@ from rerank.doctor import as_text, examine, read_sources
 from rerank.errors import IndexFolderError, RerankError
 from rerank.experiments.study import VERSION, Study, read_settings
 from rerank.features.catalogue import template
-from rerank.features.extract import Records, extract
+from rerank.features.extract import extract
 from rerank.features.recipe import Recipe, history_family_names
+from rerank.features.resolved_recipe import Records
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.data import read_data, write_data
 from rerank.files.lists import read_folds, read_names, read_preferences, write_folds

@@ -8,8 +8,9 @@ from functools import cached_property
 
 import pytest
 
-from rerank.features.extract import Records, extract
+from rerank.features.extract import extract
 from rerank.features.recipe import Recipe, history_family_names
+from rerank.features.resolved_recipe import Records
 from rerank.history.history import History
 from rerank.types import Qrels, RankingData, Run
 from rerank.types.forward import ForwardIndex

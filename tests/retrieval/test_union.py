@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.features.extract import Records, extract
+from rerank.features.extract import extract
 from rerank.features.recipe import Recipe
+from rerank.features.resolved_recipe import Records
 from rerank.retrieval.base import SearchInputs
 from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import search_union

@@ -1,11 +1,16 @@
 """The feedback family: similarity to the query's first documents (pseudo-relevance feedback).
 
-k       number of feedback documents: the first documents of the query, in the order of the run, with a non-empty field
-w       weight of the feedback document at rank r: 1 / log2(r + 1), divided by the sum of the k weights; it does not
-        depend on the scale of the run's scores
-p(t)    relevance model: sum over feedback documents of w * tf / len
-u(t)    a field as a vector: tf * idf, divided by its norm
-q(t)    qtf / tokens of the query that some document holds
+k           number of feedback documents: the first documents of the query, in the order of the run, with a non-empty
+            field
+w           weight of the feedback document at rank r: 1 / log2(r + 1), divided by the sum of the k weights; it does not
+            depend on the scale of the run's scores
+p(t)        relevance model: sum over feedback documents of w * tf / len
+u(t)        a field as a vector: tf * idf, divided by its norm
+q(t)        qtf / tokens of the query that some document holds
+slot        number of a term among those of the feedback documents and the query, by first appearance
+slots       (n_terms,) slot of each term of the vocabulary, -1 where it has none
+slot_terms  term of each slot
+weights     (n_slots, LANES) weight of each slot in the three RM3 queries, the Rocchio query and the four similarities
 
 An expanded query has the terms with the greatest weight, of those that at most a tenth of the documents (or one) hold,
 as in Anserini. Ties are broken by the first appearance of the term, in the order of the documents and then of term
@@ -17,13 +22,6 @@ References
 ----------
 Lavrenko & Croft, SIGIR 2001; Abdul-Jaleel et al., TREC 2004 (RM3); Rocchio 1971; Cronen-Townsend, Zhou & Croft, SIGIR
 2002 (clarity).
-
-Kernels of the feedback family, which has the definitions.
-
-slot        number of a term among those of the feedback documents and the query, by first appearance
-slots       (n_terms,) slot of each term of the vocabulary, -1 where it has none
-slot_terms  term of each slot
-weights     (n_slots, LANES) weight of each slot in the three RM3 queries, the Rocchio query and the four similarities
 
 """
 

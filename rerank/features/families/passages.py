@@ -1,24 +1,21 @@
 """The passages family: how well the passages of a field fit the query. It needs an index with positions.
 
-passage  window of WINDOW words, a new one every STRIDE words: the recipe's `passages`, 200/100 by default. A removed
-         stop word counts as a word. A field of at most WINDOW words is one passage; the last one ends with the field
-n        number of passages, 0 for an empty field, whose scores are 0
+passage  window of WINDOW words, a new one every STRIDE words: the recipe's `passages`, 200/100 by default. Passage j
+         holds the positions from j * STRIDE to before j * STRIDE + WINDOW. A removed stop word counts as a word
+n        number of passages of a field of s words: 0 for an empty field, whose scores are 0; 1 where s is at most
+         WINDOW; otherwise 1 + ceil((s - WINDOW) / STRIDE), the last of which ends with the field
 score    BM25 of a passage: sum over t in T of qtf * idf * tf / (tf + k1 * (1 - b + b * pl / avgdl)), with the passage's
          tf, idf and avgdl of the whole field, and pl = min(dl, WINDOW): Lucene's length of the field, up to a window
 T, qtf, idf, dl, avgdl  as in the LETOR family
 
 Where a field is one passage, passage_max, passage_mean3, passage_mean and passage_first are the feature bm25.
 
+A document of one passage takes the time of its query terms; another one also that of its passages, and that of the
+positions of the query's terms, times the passages that hold one.
+
 References
 ----------
 Callan, SIGIR 1994; Dai & Callan, SIGIR 2019; Zhang, Yates & Lin, ECIR 2021.
-
-Passages of candidates, scored by BM25 from the positions of the query's words in the forward arrays.
-
-A document of s words has 1 passage where s is at most the window, otherwise 1 + ceil((s - window) / stride): passage j
-holds the positions from j * stride to before j * stride + window, and the last one ends with the document. A document
-of one passage takes the time of its query terms; another one also that of its passages, and that of the positions of
-the query's terms, times the passages that hold one.
 
 """
 

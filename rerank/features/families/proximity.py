@@ -1,29 +1,26 @@
 """The proximity family: how near the query's terms are to each other. It needs an index with positions.
 
-position   index of a token in the field, from 0; a removed stop word leaves a gap in a field, but none in a query
-window w   holds two tokens whose positions differ by at most w - 1
-adjacent   two successive tokens of the query; those of the same term are left out
-pair       two distinct terms of the query, ordered by their first token in the query
+position        index of a token in the field, from 0; a removed stop word leaves a gap in a field, but none in a query
+window w        holds two tokens whose positions differ by at most w - 1
+adjacent        two successive tokens of the query; those of the same term are left out
+pair            two distinct terms of the query, ordered by their first token in the query
+merged, owners  positions of all query terms in a document, ascending, and the term of each; ties are ordered by term
+present         query terms that the document holds, ascending
+query_tokens    term of each token of the query
 tf, len, idf, p, df  as in the LETOR family; K = k1 * (1 - b + b * dl / avgdl), BM25's, with Lucene's length
 
 Each occurrence counts: a term that is twice next to another makes two pairs. If a query has no terms, all features are
 missing; a query of one term has no pairs, and counts of pairs are 0. This family uses a query up to the 1,024th of its
-distinct terms, which is Lucene's default limit. An occurrence is paired with at most the 128 before it, a limit that is
-reached only where an index has many terms at one position.
+distinct terms, which is Lucene's default limit.
+
+A document takes time n * (14 + k) + k^2 for n occurrences of k query terms: each occurrence is paired with those at the
+14 positions before it. It is paired with at most LOOK_BACK of them, a limit that is reached only where an index has
+many terms at one position. Memory is 24 bytes for each pair of query terms.
 
 References
 ----------
 Metzler & Croft, SIGIR 2005; Tao & Zhai, SIGIR 2007; Troy & Zhang, SIGIR 2007; Rasolofo & Savoy, ECIR 2003; Buettcher,
 Clarke & Lushman, SIGIR 2006.
-
-Kernels of the proximity family, which has the definitions.
-
-merged, owners   positions of all query terms in a document, ascending, and the term of each; ties are ordered by term
-present          query terms that the document holds, ascending
-query_tokens     term of each token of the query
-
-A document takes time n * (14 + k) + k^2 for n occurrences of k query terms: each occurrence is paired with those at the
-14 positions before it, at most LOOK_BACK of them. Memory is 24 bytes for each pair of query terms.
 
 """
 
