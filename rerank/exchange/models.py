@@ -13,6 +13,7 @@ import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.exchange.build import leaf_tree, refuse_missing_direction
+from rerank.exchange.model_stores import stored_model
 from rerank.exchange.registry import (
     Format,
     FormatFault,
@@ -25,7 +26,6 @@ from rerank.exchange.registry import (
     indented_json,
     known_formats,
 )
-from rerank.exchange.search_engines import stored_model
 from rerank.files.source import BYTE_ORDER_MARK, check_file, open_source
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.bases import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models

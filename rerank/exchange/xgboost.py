@@ -46,6 +46,7 @@ from rerank.exchange.build import (
     wholes,
     with_tests_below,
 )
+from rerank.exchange.model_stores import PluginFormat
 from rerank.exchange.registry import (
     Format,
     FormatFault,
@@ -54,7 +55,6 @@ from rerank.exchange.registry import (
     compact_json,
     register,
 )
-from rerank.exchange.search_engines import PluginFormat
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.codec import parse_json
 from rerank.trees.categories import CategoryValues

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, log, shown
+from rerank.exchange.lightgbm import model_text
 from rerank.exchange.models import tree_model
-from rerank.exchange.tree_libraries import model_text
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import category_values, coded, feature_matrix, finite_column, numbers

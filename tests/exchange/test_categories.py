@@ -12,8 +12,8 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError
+from rerank.exchange.catboost import _city_hash
 from rerank.exchange.registry import TreeModel, known_formats
-from rerank.exchange.tree_libraries import _city_hash
 from rerank.rankers.imported import ImportedTrees
 from rerank.trees.forest import Forest
 from tests.exchange.conftest import NAMES, _moderate, random_tree

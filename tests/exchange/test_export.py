@@ -14,7 +14,7 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError
 from rerank.exchange.registry import TreeModel, known_formats
-from rerank.exchange.search_engines import without_slack
+from rerank.exchange.solr import without_slack
 from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.ranker import Ranker
 from tests.exchange.conftest import NAMES, random_model, trained
