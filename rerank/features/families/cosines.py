@@ -9,8 +9,6 @@ Deerwester et al., JASIS 1990.
 
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 

@@ -1,7 +1,5 @@
 """The static family: numbers of the documents (year, clicks, stars), which do not depend on the query."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf
 
