@@ -189,10 +189,7 @@ def _opened(paths: Mapping[str, Any], cluster: str | None) -> Iterator[tuple[Any
     if "index" not in paths:
         yield rerank.read_data(paths["data"]), None, None
         return
-    from rerank.files.beir import removes_query
-
     topics = rerank.read_topics(paths["topics"])
     qrels = rerank.read_qrels(paths["qrels"])
-    removes = removes_query(None, paths["topics"], paths["qrels"])
-    with opened_index(paths["index"], cluster, remove_query=removes) as index:
+    with opened_index(paths["index"], cluster, paths["topics"], paths["qrels"]) as index:
         yield index, topics, qrels

@@ -115,7 +115,7 @@ def _explained(
     run = read_if(rerank.read_run, file)
     subjects = files_of_model(model, file, base, base_run)
     subjects |= {"query": topics, "documents": "--documents", "contributions": model}
-    with opened_for_model(index, run_files, other_index) as opened:
+    with opened_for_model(index, run_files, other_index, None) as opened:
         if run is not None and file is not None:
             check_pairs(run, file, opened, queries, topics)
         with errors_with_files(subjects):

@@ -89,7 +89,6 @@ def command(
 
     If `rerank vectors` or `rerank history` has been run on INDEX, their features are included.
     """
-    from rerank.files.beir import removes_query
     from rerank.runtime.output import check_outputs
 
     check_outputs({"--output": output})
@@ -98,8 +97,7 @@ def command(
     judgements = read_if(rerank.read_qrels, qrels)
     chosen = read_if(rerank.Recipe.from_toml, recipe)
     others = read_named_runs(run_files)
-    removes = removes_query(None, topics)
-    opening = opened_index(index, cluster, runs=others, remove_query=removes)
+    opening = opened_index(index, cluster, topics, runs=others)
     with opening as opened, errors_with_files({"recipe": recipe}):
         check_pairs(pairs, run, opened, queries, topics)
         opened.write_features(output, opened.candidates_of(pairs), queries, judgements, recipe=chosen)

@@ -395,8 +395,17 @@ def _line(path: Path, query_id: str, doc_id: str | None = None) -> int | None:
 
 
 @contextmanager
-def opened_index(path: Path, cluster: str | None = None, **options: Any) -> Iterator[rerank.Index]:
-    """Yield an index: that of this process, or one whose work is done by the cluster of `--cluster`."""
+def opened_index(
+    path: Path, cluster: str | None, *files: Path, remove_query: bool | None = None, **options: Any
+) -> Iterator[rerank.Index]:
+    """Yield an index: that of this process, or one whose work is done by the cluster of `--cluster`.
+
+    files         those of topics and judgements, which say what `--remove-query` is where it is not given
+    remove_query  the value of `--remove-query`
+    """
+    from rerank.files.beir import removes_query
+
+    options["remove_query"] = removes_query(remove_query, *files)
     if cluster is None:
         with rerank.Index.open(path, **options) as index:
             yield index
@@ -407,11 +416,11 @@ def opened_index(path: Path, cluster: str | None = None, **options: Any) -> Iter
 
 @contextmanager
 def opened_for_model(
-    path: Path, run_files: Sequence[str], other_index: bool, cluster: str | None = None, **options: Any
+    path: Path, run_files: Sequence[str], other_index: bool, cluster: str | None, *files: Path, **options: Any
 ) -> Iterator[rerank.Index]:
-    """Yield an index with the runs of `--run` that have a name, for a model to be applied to."""
+    """Yield an index with the runs of `--run` that have a name, for a model to be applied to; see `opened_index`."""
     runs = read_named_runs(tuple(item for item in run_files if "=" in item))
-    with opened_index(path, cluster, runs=runs, check_models=not other_index, **options) as index:
+    with opened_index(path, cluster, *files, runs=runs, check_models=not other_index, **options) as index:
         yield index
 
 

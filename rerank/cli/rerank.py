@@ -91,7 +91,6 @@ def command(
     With `--texts`, the given texts are reordered; they may be missing from INDEX, which then only supplies the
     statistics of the collection. `--min-score` and `--abstain` need a model of `rerank train INDEX TOPICS QRELS`.
     """
-    from rerank.files.beir import removes_query
     from rerank.files.texts import read_texts
     from rerank.pipeline.diversify import parse_method
     from rerank.pipeline.rerank import rerank_topics
@@ -106,8 +105,7 @@ def command(
     least = rerank.Cutoff.of(min_score, abstain)
     run = read_if(rerank.read_run, file)
     files = files_of_model(model, file, base, base_run)
-    removes = removes_query(remove_query, topics)
-    with opened_for_model(index, run_files, other_index, cluster, remove_query=removes) as opened:
+    with opened_for_model(index, run_files, other_index, cluster, topics, remove_query=remove_query) as opened:
         if texts is None and run is not None and file is not None:
             check_pairs(run, file, opened, queries, topics)
         with errors_with_files({**files, "scores": file or "--run"}):

@@ -57,14 +57,12 @@ def command(
     `rerank history`; and run:FILE. If several are given, the documents of the first source come first, with their
     scores. Documents found only by the others follow with lower scores, ordered by reciprocal rank fusion.
     """
-    from rerank.files.beir import removes_query
     from rerank.retrieval.union import UnionRun
     from rerank.types.retriever import BM25
 
     queries = rerank.read_topics(topics)
-    removes = removes_query(remove_query, topics)
     named = errors_with_files({"candidates": "--candidates"})
-    with opened_index(index, cluster, remove_query=removes) as opened, named:
+    with opened_index(index, cluster, topics, remove_query=remove_query) as opened, named:
         run = opened.search(queries, k, candidates=candidates or BM25)
     if sources is not None:
         if not isinstance(run, UnionRun):

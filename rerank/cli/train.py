@@ -128,7 +128,6 @@ def command(
     `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last
     two also with .gz), or folders of them.
     """
-    from rerank.files.beir import removes_query
     from rerank.index.bound import is_index
     from rerank.metrics.registry import named
     from rerank.runtime.output import check_outputs
@@ -147,7 +146,8 @@ def command(
         raise click.UsageError(
             f"{instead}: expected INDEX TOPICS as arguments, got {len(data)} names. Leave out the others."
         )
-    _refuse((instead or "INDEX TOPICS QRELS") if from_index else "DATA")
+    form = (instead or "INDEX TOPICS QRELS") if from_index else "DATA"
+    refuse_beside(form, WITHOUT_EFFECT[form])
     tuning = None if tune is None else rerank.Tuning(tune)
 
     def new_model(default: str) -> Ranker:
@@ -155,9 +155,8 @@ def command(
         return new_ranker(chosen, parameters, metric, base or (UNSUPERVISED if from_index else NO_BASE))
 
     if from_index:
-        removes = removes_query(options["remove_query"], *data[1:])
-        learned = None if options["history"] else False
-        with opened_index(data[0], cluster, remove_query=removes, history=learned) as index:
+        bound = {"history": None if options["history"] else False, "remove_query": options["remove_query"]}
+        with opened_index(data[0], cluster, *data[1:], **bound) as index:
             topics, labels, default, files = _read_labels(index, data, teacher, clicks)
             model = new_model(default)
             files = {**files, "recipe": options["recipe"], "candidates": "--candidates"}
@@ -185,11 +184,6 @@ def command(
     if model.history_ is not None:
         text = "features use judgements of %d other queries, which the model holds (--no-history leaves them out)"
         click.echo(text % len(model.history_.query_ids))
-
-
-def _refuse(form: str) -> None:
-    """Refuse options that have no effect in a form of the verb."""
-    refuse_beside(form, WITHOUT_EFFECT[form])
 
 
 def _read_labels(
@@ -224,7 +218,7 @@ def _train_on_data(
     """Return the model, fitted on files of features."""
     for form, is_used in (("--tune", tuning is not None), ("--cluster", cluster is not None)):
         if is_used:
-            _refuse(form)
+            refuse_beside(form, WITHOUT_EFFECT[form])
     memory, validate = options["memory"], options["validate"]
     files = {
         "training data": " ".join(map(str, data)),

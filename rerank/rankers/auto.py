@@ -29,7 +29,7 @@ from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
 from rerank.rankers.validation import Validation
-from rerank.runtime.codec import Array, SchemaError, Text, Whole
+from rerank.runtime.codec import Array, Text, Whole, check_length
 from rerank.runtime.products import product
 from rerank.types import Floats
 
@@ -203,8 +203,7 @@ class Auto(Combination):
 
     def _check_learned(self) -> None:
         super()._check_learned()
-        if len(self.weights_) != len(self.members_):
-            raise SchemaError(f"{len(self.members_)} values", str(len(self.weights_)), path="weights")
+        check_length(self.weights_, len(self.members_), "weights")
 
 
 def _name(candidate: list[int]) -> str:

@@ -28,7 +28,7 @@ class Estimator:
 
     def __new__(cls, *arguments: Any, **parameters: Any) -> Self:
         """Refuse unknown parameters with the nearest known name."""
-        check_names(cls.__name__, parameters, _names(cls))
+        check_names(cls.__name__, parameters, _constructor(cls))
         return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -46,7 +46,7 @@ class Estimator:
 
         """
         parameters: dict[str, Any] = {}
-        for name in _names(type(self)):
+        for name in _constructor(type(self)):
             value = getattr(self, name)
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
                 parameters.update((f"{name}__{inner}", parameter) for inner, parameter in value.get_params().items())
@@ -73,7 +73,7 @@ class Estimator:
 
         """
         names = [name.partition("__")[0] for name in parameters]
-        check_names(type(self).__name__, names, _names(type(self)))
+        check_names(type(self).__name__, names, _constructor(type(self)))
         for name, value in parameters.items():
             outer, separator, inner = name.partition("__")
             if not separator:
@@ -185,11 +185,6 @@ def not_fitted_error() -> type[InvalidInputError]:
     from sklearn.exceptions import NotFittedError
 
     return type("NotFittedError", (InvalidInputError, NotFittedError), {"__doc__": "An estimator that is not fitted."})
-
-
-def _names(kind: type) -> tuple[str, ...]:
-    """Return the names of the constructor's parameters."""
-    return tuple(_constructor(kind))
 
 
 def _constructor(kind: Any) -> dict[str, inspect.Parameter]:

@@ -18,7 +18,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet
-from rerank.runtime.codec import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at
+from rerank.runtime.codec import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at, check_length
 from rerank.runtime.mapped_rows import changed_rows
 from rerank.trees.categories import check_codes
 from rerank.trees.contributions import add_contributions
@@ -392,8 +392,7 @@ class ImportedWeights(Imported):
         out[:, -1] += self.constant_
 
     def _check_learned(self) -> None:
-        if len(self.weights_) != self.n_features_in_:
-            raise SchemaError(f"{self.n_features_in_} values", str(len(self.weights_)), path="weights")
+        check_length(self.weights_, self.n_features_in_, "weights")
 
 
 def _known_values(X: NDArray[np.float32]) -> Floats:

@@ -31,7 +31,7 @@ from rerank.metrics.base import ranks
 from rerank.retrieval.source_data import (
     JUDGED,
 )
-from rerank.runtime.codec import Array, Names, SchemaError, Sizes
+from rerank.runtime.codec import Array, Names, SchemaError, Sizes, check_length
 from rerank.runtime.elementary import array_log2
 from rerank.types import Floats, Ints, Qrels, RankingData, joined_rows, pointers, query_rows
 from rerank.types.ids import Ids, id_array
@@ -149,8 +149,7 @@ class JudgedLists:
             ids = getattr(self, name)
             if (ids[1:] <= ids[:-1]).any():
                 raise SchemaError("ids in ascending order", "others", path=name)
-        if len(self.labels) != len(self.relevant):
-            raise SchemaError(f"{len(self.relevant)} values", str(len(self.labels)), path="labels")
+        check_length(self.labels, len(self.relevant), "labels")
         n_docs = len(self.doc_ids)
         for name, rows in (("list_ptr", "listed"), ("relevant_ptr", "relevant")):
             pointer = getattr(self, name)

@@ -15,7 +15,7 @@ from typing import Annotated, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.codec import LARGEST, Array, SchemaError
+from rerank.runtime.codec import LARGEST, Array, SchemaError, check_length
 from rerank.runtime.elementary import array_exp, softplus
 from rerank.runtime.products import array_dot, cross_product, gram, inverse, product
 from rerank.types import Floats
@@ -71,8 +71,7 @@ class LogisticMap:
 
     def check(self) -> None:
         """Raise SchemaError unless the points rise."""
-        if len(self.shares) != len(self.margins):
-            raise SchemaError(f"{len(self.margins)} values", str(len(self.shares)), path="shares")
+        check_length(self.shares, len(self.margins), "shares")
         for name, least in (("margins", np.nextafter(0.0, 1.0)), ("shares", 0.0)):
             if (np.diff(getattr(self, name)) < least).any():
                 raise SchemaError("numbers that rise", "others", path=name)

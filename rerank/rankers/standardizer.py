@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.codec import Array, SchemaError
+from rerank.runtime.codec import Array, SchemaError, check_length
 from rerank.runtime.elementary import random_bits
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
@@ -99,9 +99,7 @@ class Standardizer:
     def check_sizes(self, n_features: int, n_weights: int) -> None:
         """Raise SchemaError unless it is that of so many features, and of weights for its inputs."""
         for field in fields(self):
-            if len(getattr(self, field.name)) != self.n_inputs:
-                got = str(len(getattr(self, field.name)))
-                raise SchemaError(f"{self.n_inputs} values", got, path=f"standardizer.{field.name}")
+            check_length(getattr(self, field.name), self.n_inputs, f"standardizer.{field.name}")
         inputs = self.features + n_features * self.of_missing
         if ((self.features < 0) | (self.features >= n_features)).any() or len(np.unique(inputs)) < len(inputs):
             raise SchemaError("features of the data, each once", "others", path="standardizer.features")

@@ -24,7 +24,7 @@ import math
 import re
 import tomllib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
@@ -162,6 +162,12 @@ class SchemaError(InvalidInputError):
 
     def __str__(self) -> str:
         return self.fault(REMEDY)
+
+
+def check_length(values: Sized, length: int, path: str) -> None:
+    """Raise SchemaError, with the path of the values, unless there are so many."""
+    if len(values) != length:
+        raise SchemaError(f"{length} values", str(len(values)), path=path)
 
 
 class Field(ABC):

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.codec import Array, SchemaError, Sizes
+from rerank.runtime.codec import Array, SchemaError, Sizes, check_length
 from rerank.types import Floats, Ints, pointers
 
 MOST_ROWS = 2**40  # of a leaf
@@ -232,8 +232,8 @@ def _check_lengths(forest: Forest) -> None:
         first = "leaf_value" if column.name in of_leaves else "node_ptr" if column.name in of_trees else "feature"
         length = len(getattr(forest, first))
         values = getattr(forest, column.name)
-        if column.name != "category_bits" and values is not None and len(values) != length:
-            raise SchemaError(f"{length} values", str(len(values)), path=column.name)
+        if column.name != "category_bits" and values is not None:
+            check_length(values, length, column.name)
 
 
 def _check_pointers(forest: Forest) -> None:
