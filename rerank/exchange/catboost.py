@@ -85,7 +85,7 @@ class CatBoost(Format):
         biases = np.ravel(bias or 0.0)  # one of each score
         if len(biases) > 1:
             raise FormatFault("one score", str(len(biases)), remedy="Only models of one score can rank.")
-        trees = each_tree(stored["oblivious_trees"], lambda raw: _catboost_tree(raw, floats, categorical))
+        trees = each_tree(stored["oblivious_trees"], lambda raw: _tree(raw, floats, categorical))
         with np.errstate(over="ignore", invalid="ignore"):  # refused as scores beyond float32
             forest = joined_trees(trees, n_features).scaled(float(numbers([scale], 1)[0]))
         column_names = tuple(names_of.get(column, "") for column in range(n_features))
@@ -97,7 +97,7 @@ class CatBoost(Format):
         )
 
 
-def _catboost_tree(raw: Any, floats: list[Any], categorical: list[Any]) -> Tree:
+def _tree(raw: Any, floats: list[Any], categorical: list[Any]) -> Tree:
     """Return a tree over the features of the file, of numbers and of categories; raises FormatFault."""
     splits = raw.get("splits") or []
     values = numbers(raw["leaf_values"], 1 << len(splits))

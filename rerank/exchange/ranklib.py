@@ -34,10 +34,13 @@ from rerank.exchange.model_stores import PluginFormat
 from rerank.exchange.registry import FormatFault, LinearModel, TreeModel, register
 from rerank.trees.forest import Tree
 
+TREES = ("LambdaMART", "MART", "Random Forests")
+ASCENT = "Coordinate Ascent"
+REGRESSION = "Linear Regression"
 DEEPEST = 900  # splits: RankLib reads them by recursion
 
 
-def _ranklib_node(split: ElementTree.Element) -> Node:
+def _node(split: ElementTree.Element) -> Node:
     """Return a leaf or a node, at which a missing value is read as 0."""
     if split.find("output") is not None:
         return Node(value=float(numbers([split.findtext("output")])[0]))
@@ -53,12 +56,7 @@ def _ranklib_node(split: ElementTree.Element) -> Node:
 
 
 def _read_tree(element: ElementTree.Element) -> Tree:
-    return weighed(tree_of(element.find("split"), _ranklib_node), single_number(element.get("weight")), np.float64)
-
-
-TREES = ("LambdaMART", "MART", "Random Forests")
-ASCENT = "Coordinate Ascent"
-REGRESSION = "Linear Regression"
+    return weighed(tree_of(element.find("split"), _node), single_number(element.get("weight")), np.float64)
 
 
 @register("ranklib")

@@ -61,7 +61,7 @@ class Solr(Format):
         if kind not in (CLASS, LINEAR):
             raise FormatFault(f"{CLASS} or {LINEAR}", shown(kind), remedy="Train one of these.")
         params = stored["params"]
-        features = tuple(_solr_feature(feature) for feature in stored["features"])
+        features = tuple(_feature(feature) for feature in stored["features"])
         if len(set(features)) < len(features) or not features:
             raise FormatFault("each feature once", "none, or one again")
         if kind == LINEAR:
@@ -71,7 +71,7 @@ class Solr(Format):
 
         def read(raw: Any) -> Tree:
             return weighed(
-                tree_of(raw["root"], lambda node: _solr_node(node, columns, null_is_zero)), _number(raw["weight"])
+                tree_of(raw["root"], lambda node: _node(node, columns, null_is_zero)), _number(raw["weight"])
             )
 
         trees = each_tree(params["trees"], read)
@@ -81,7 +81,7 @@ class Solr(Format):
         """Return the object for the model store of Solr 9.2 or later."""
         forest = summed(model, "solr").forest
         names = model.feature_names or numbered_names(model.n_features)
-        roots = _solr_roots(forest, names, without_slack(forest.threshold, forest.feature, names))
+        roots = _roots(forest, names, without_slack(forest.threshold, forest.feature, names))
         if model.constant:
             roots.append({"value": decimal(float(single(model.constant)))})
         params = {"isNullSameAsZero": False, "trees": [{"weight": "1", "root": root} for root in roots]}
@@ -123,7 +123,7 @@ def _content(kind: str, name: str, names: tuple[str, ...], params: Mapping[str, 
     return compact_json(content)
 
 
-def _solr_roots(forest: Forest, names: tuple[str, ...], limits: Floats32) -> list[dict[str, Any]]:
+def _roots(forest: Forest, names: tuple[str, ...], limits: Floats32) -> list[dict[str, Any]]:
     values = single(forest.leaf_value)
 
     def leaf(index: int) -> dict[str, Any]:
@@ -141,7 +141,7 @@ def _solr_roots(forest: Forest, names: tuple[str, ...], limits: Floats32) -> lis
     return nested(forest, leaf, node, DEEPEST, "solr")
 
 
-def _solr_node(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Node:
+def _node(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Node:
     if "feature" not in node:
         return Node(value=_number(node["value"]))
     limit = np.float32(_number(node["threshold"])) + SLACK
@@ -152,7 +152,7 @@ def _solr_node(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Nod
     return Node(columns[node["feature"]], float(limit), missing_left, children=(node["left"], node["right"]))
 
 
-def _solr_feature(stored: Any) -> str:
+def _feature(stored: Any) -> str:
     """Return the name of a feature; a normaliser is refused, since values would not be the features'."""
     norm = stored.get("norm")
     if norm is not None and not norm["class"].endswith(".IdentityNormalizer"):
