@@ -22,8 +22,7 @@ from rerank.features.recipe import FieldFamily, Recipe, known_families
 from rerank.runtime.codec import SchemaError
 from rerank.runtime.registry import Registry
 from rerank.trees.forest import Forest
-from rerank.types import Ints
-from rerank.types.retriever import CONTENTS
+from rerank.types import CONTENTS, Ints
 
 
 @dataclass(frozen=True, eq=False)

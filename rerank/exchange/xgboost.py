@@ -59,8 +59,7 @@ from rerank.rankers.arrays import numbered_names
 from rerank.runtime.codec import parse_json
 from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import Forest, Tree, set_members
-from rerank.types import Floats, Ints, pointers
-from rerank.types.retriever import CONTENTS
+from rerank.types import CONTENTS, Floats, Ints, pointers
 
 IDENTITY = (  # beginnings of objectives whose base score is a score
     *("rank:", "reg:linear", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror"),

@@ -14,8 +14,7 @@ from rerank.features.recipe import (
     history_family_names,
     known_families,
 )
-from rerank.types.retriever import Passages
-from rerank.types.text_tables import counted
+from rerank.types import Passages, counted
 
 
 def template() -> str:

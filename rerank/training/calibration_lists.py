@@ -12,8 +12,7 @@ from rerank.rankers.calibration import OutOfFold, Scale, ScoredLists
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.union import UnionRun
 from rerank.training.cross_validation import FoldData, FoldTraining, predicted
-from rerank.types import Qrels, RankingData, Run
-from rerank.types.retriever import CONTENTS
+from rerank.types import CONTENTS, Qrels, RankingData, Run
 
 STRIPPED = 500  # queries whose features are computed once more without their relevant documents
 # Features that calibration reads: they are comparable between queries.

@@ -16,9 +16,7 @@ from rerank.metrics.base import Measure, RankedLists
 from rerank.rankers.bases import OtherRunBase
 from rerank.rankers.matching import HISTORY
 from rerank.rankers.ranker import Ranker, given_base
-from rerank.types import Floats, Ints, RankingData, Run, query_rows
-from rerank.types.forward import ForwardIndex
-from rerank.types.order import trec_order
+from rerank.types import Floats, ForwardIndex, Ints, RankingData, Run, query_rows, trec_order
 
 
 @dataclass(frozen=True)

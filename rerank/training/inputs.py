@@ -21,9 +21,8 @@ from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.training.cross_validation import FoldData, FoldHistories, histories_of_folds
 from rerank.training.folds import groups_of_topics
-from rerank.types import Qrels, RankingData, Run, Topics, query_blocks
+from rerank.types import BM25, Qrels, RankingData, Run, Topics, query_blocks
 from rerank.types.ids import same_ids, written_apart
-from rerank.types.retriever import BM25
 
 TRAINED = 100  # documents of each query and source
 AS_TEXTS = 20  # documents of a query that are ranked as if they were texts without an index

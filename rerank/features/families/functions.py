@@ -36,8 +36,7 @@ from rerank.files.source import check_file
 from rerank.runtime.codec import check_nesting
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.registry import exception_text
-from rerank.types import Floats, Ints
-from rerank.types.forward import FieldArrays
+from rerank.types import FieldArrays, Floats, Ints
 
 Compute = TypeVar("Compute", bound=Callable[..., Any])
 OVER = ("field", "document")

@@ -28,9 +28,7 @@ from rerank.features.statistics import cached_by_field
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.llvm import prefetch
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
-from rerank.types.forward import FieldArrays
-from rerank.types.query_rows import Ints
-from rerank.types.retriever import Passages
+from rerank.types import FieldArrays, Ints, Passages
 
 BEST = 3  # passages whose mean is a feature
 N_COLUMNS = 9
