@@ -12,6 +12,7 @@ import numpy as np
 from rerank.history.judged import IndexHistory
 from rerank.runtime.registry import Registry
 from rerank.types import CONTENTS, Floats, ForwardIndex, Ids, Ints, Run, id_array, pointers
+from rerank.types.retriever import K1, B
 from rerank.vectors.query_vectors import Encoded
 from rerank.vectors.vectors import Vectors
 
@@ -59,8 +60,8 @@ class SearchInputs:
     query_ids: Sequence[str]
     query_terms: Sequence[Sequence[str]]
     bm25: Callable[[int], Run]
-    k1: float = 0.9
-    b: float = 0.4
+    k1: float = K1
+    b: float = B
     field: str = CONTENTS
     vectors: Vectors | None = None
     history: IndexHistory | None = None
