@@ -58,9 +58,7 @@ CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 Parsed = TypeVar("Parsed")
 FileLike = str | Path | IO[Any]
-HEADERS = frozenset(
-    ["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber", "query", "topic"]
-)
+HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[\s,]*")
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")

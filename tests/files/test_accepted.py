@@ -135,7 +135,7 @@ def test_what_is_accepted_is_written_and_read_as_the_same(
         assert first == second
 
 
-HEADERS = ["qid\tquery", "query_id\ttext", "id\ttitle", "Query-ID\tquestion", "topic_id\tx", "_id\ttext", "query\tneed"]
+HEADERS = ["qid\tquery", "query_id\ttext", "id\ttitle", "Query-ID\tquestion", "topic_id\tx", "_id\ttext"]
 
 
 @pytest.mark.parametrize("header", HEADERS)
@@ -146,6 +146,13 @@ def test_a_line_of_column_names_is_no_topic(tmp_path: Path, header: str) -> None
     path.write_text(f"{header}\n")
     with pytest.raises(FileFormatError, match="expected at least one topic"):
         read_topics(path)
+
+
+def test_the_first_topic_may_have_the_id_of_a_single_query(tmp_path: Path) -> None:
+    """`Index.search(text)` and `rerank search` call their query so."""
+    path = tmp_path / "topics.tsv"
+    write_topics({"query": "heat"}, path)
+    assert dict(read_topics(path)) == {"query": "heat"}
 
 
 def test_a_query_may_be_called_as_columns_are_when_it_is_not_the_first(tmp_path: Path) -> None:
