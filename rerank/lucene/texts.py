@@ -158,7 +158,7 @@ class TextAnalyser:
         if any(b"\0" in text for text in encoded):
             raise UnusableTextError
         with self._lock, kernel_threads(threads) as n_threads:
-            if max(len(self._words), len(self._new)) > MOST_WORDS or self._n_kept > MOST_TOKENS:
+            if max(len(self._words), len(self._new)) > MOST_WORDS:
                 self._forget()
             tokens = self._kept_tokens(encoded, n_threads)
             new_terms, tokens = self._in_order(tokens)
@@ -203,7 +203,10 @@ class TextAnalyser:
             tokens = self._tokens_of(new, n_threads)
             self._texts |= zip(new, tokens.parts(), strict=True)
             self._n_kept += len(tokens.terms)
-        return Tokens.joined([_NO_TOKENS, *(self._texts[text] for text in texts)])
+        tokens = Tokens.joined([_NO_TOKENS, *(self._texts[text] for text in texts)])
+        if self._n_kept > MOST_TOKENS:
+            self._texts, self._n_kept = {}, 0
+        return tokens
 
     def _tokens_of(self, texts: Sequence[bytes], n_threads: int) -> Tokens:
         """Return the tokens of texts; Java analyses new words, and texts that are not treated word by word."""
