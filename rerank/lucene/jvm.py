@@ -44,9 +44,7 @@ _HEADER = 8
 _DAMAGES = ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException")
 STEADY = ("-XX:+UseSerialGC", "-Xmn32m")  # for long-running processes: garbage is collected after every 32 MB
 _LEAST_HEAP = 64 << 20  # bytes
-_BESIDE_HEAP = (
-    1200 << 20
-)  # that Java reserves beside its heap with these options: code, classes, stacks and buffers of threads
+_BESIDE_HEAP = 1200 << 20  # that Java reserves beside its heap with these options: code, and memory of its threads
 _SMALL = ("-XX:+UseSerialGC", "-XX:CompressedClassSpaceSize=64m", "-XX:ReservedCodeCacheSize=64m")
 _options: list[str] = []
 _lock = threading.Lock()
