@@ -100,7 +100,7 @@ class Auto(Combination):
         together = [list(columns)] if len(members) > 1 else []
         candidates = [[], *([column] for column in columns), *together]  # the base ranker, each member, all of them
         if valid is None:
-            added = self._cross_validated(cold, members)
+            added, learners = self._cross_validated(cold, members)
             mixtures, weights, stopping = self._tried(candidates, train, added, False, context)
             best, metrics = self._best(train, mixtures)
             self.cross_validated_ = metrics[best]
@@ -117,10 +117,10 @@ class Auto(Combination):
         self.choices_ = dict(zip(map(_name, candidates), metrics, strict=False))
         self.members_ = [members[column] for column in candidates[best]]
         self.weights_ = weights[best]
-        for member in self.members_:
+        for column in candidates[best]:
             if valid is None:
-                member._learn(cold, None)
-            complete_member(self, member)
+                members[column]._learn(cold, None, TrainingContext(near=learners[column]))
+            complete_member(self, members[column])
 
     def _new_members(self, n_queries: int) -> list[Ranker]:
         trees = TREES if FEW <= n_queries < SOME else OWN_SIZES
@@ -128,20 +128,20 @@ class Auto(Combination):
         rounds = {"early_stopping_rounds": self.early_stopping_rounds}
         return new_members(f"{LINEAR}, {trees}" if self.members is None else self.members, {**common, **rounds})
 
-    def _cross_validated(self, data: TrainingSet, members: Sequence[Ranker]) -> Floats:
-        """Return what each member adds to the base on held-out queries, (n_rows, n_members).
+    def _cross_validated(self, data: TrainingSet, members: Sequence[Ranker]) -> tuple[Floats, list[Ranker | None]]:
+        """Return what each member adds to the base on held-out queries, (n_rows, n_members), and members of one fold.
 
         Members whose number of iterations is not given stop early on the fold that is held out, and are set to the
         mean of the folds' numbers.
         """
         fold = fold_of_queries(self.n_folds, data, self.random_state)
-        scores, iterations = self._held_out(
+        scores, iterations, learners = self._held_out(
             data, fold, members, lambda member, part: part if _is_open(member) else None
         )
         for column, member in enumerate(members):
             if _is_open(member):
                 member.set_params(**{ITERATED: max(round(float(iterations[:, column].mean())), 1)})
-        return scores
+        return scores, learners
 
     def _tried(
         self,

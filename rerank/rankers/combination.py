@@ -24,6 +24,7 @@ from rerank.rankers.other_names import check_names
 from rerank.rankers.parameters import declared_parameters, read_value
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class, stored_rankers
+from rerank.rankers.training_context import TrainingContext
 from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.codec import Field, SchemaError, Sizes, Text
 from rerank.runtime.progress import track
@@ -193,25 +194,27 @@ class Combination(Ranker):
 
     def _held_out(
         self, data: TrainingSet, fold: Ints, members: Sequence[Ranker], valid: Callable[[Ranker, TrainingSet], Any]
-    ) -> tuple[Floats, Ints]:
+    ) -> tuple[Floats, Ints, list[Ranker | None]]:
         """Return what members that learned from the other folds add to the base in each fold.
 
         fold   of each query, (n_queries,)
         valid  returns the validation data of a member beside a fold
-        Returns scores (n_rows, n_members) float64, and the best iterations (n_folds, n_members).
+        Returns scores (n_rows, n_members) float64, the best iterations (n_folds, n_members), and members of one fold.
         """
         rows = fold[query_rows(data.query_ptr)]
         scores = np.empty((len(data.order), len(members)))
         iterations = np.zeros((self.n_folds, len(members)), dtype=np.int64)
+        learners: list[Ranker | None] = [None] * len(members)
         for number in track(range(self.n_folds), "members on folds", self.n_folds):
             rest = data.select(np.flatnonzero(fold != number))
             part = data.select(np.flatnonzero(fold == number))
             for column, member in enumerate(members):
                 learner = learner_of(self, member)
-                learner._learn(rest, valid(member, part))
+                learner._learn(rest, valid(member, part), TrainingContext(near=learners[column]))
+                learners[column] = learner
                 scores[rows == number, column] = learner._scores(part.X)
                 iterations[number, column] = learner.best_iteration_
-        return scores, iterations
+        return scores, iterations, learners
 
     def _keeps_directions(self) -> bool:
         return any(member._keeps_directions() for member in self._new_members(0))

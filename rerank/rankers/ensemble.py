@@ -137,14 +137,14 @@ class Ensemble(Combination):
         cold = binned_for(members, without_start(train))
         cold_valid = valid and without_start(valid)
         fold = fold_of_queries(self.n_folds, train, SEEDS + self.random_state)
-        held_out = self._held_out(cold, fold, members, lambda member, part: cold_valid)[0].astype(np.float32)
-        for member in track(members, "members", len(members)):
-            member._learn(cold, cold_valid)
+        held_out, _, learners = self._held_out(cold, fold, members, lambda member, part: cold_valid)
+        for member, learner in zip(track(members, "members"), learners, strict=True):
+            member._learn(cold, cold_valid, TrainingContext(near=learner))
             complete_member(self, member)
         self.members_ = members
         stage_valid = None if valid is None else _of_scores(valid, self._shares(valid.X)[valid.order])
         rising = [member._keeps_directions() for member in members]
-        self._learn_stage(_of_scores(train, held_out), stage_valid, context, rising)
+        self._learn_stage(_of_scores(train, held_out.astype(np.float32)), stage_valid, context, rising)
 
     def _learn_stage(
         self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext, rising: Sequence[bool]

@@ -109,11 +109,11 @@ class LinearRanker(StandardizedRanker):
 class LinearCostRanker(LinearRanker):
     """Base class of the linear rankers that minimise a cost; a ranker adds its objective.
 
-    The weights minimise 1/2 |w|^2 + C cost((base - m) / u + inputs @ w + b), found from w = 0. Inputs are the
-    standardized features (standardizer.py); b is an intercept, where the ranker has one; m is the base scores' mean,
-    that of each query for a ranker without an intercept; u is the unit in which the base ranker alone costs least, 1
-    for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what is stored is w u and b u - m. With
-    validation data the best iterate is kept, the base ranker itself among them.
+    The weights minimise 1/2 |w|^2 + C cost((base - m) / u + inputs @ w + b), found from w = 0, or from the weights of a
+    ranker of other folds. Inputs are the standardized features (standardizer.py); b is an intercept, where the ranker
+    has one; m is the base scores' mean, that of each query for a ranker without an intercept; u is the unit in which
+    the base ranker alone costs least, 1 for a cold start, so that BM25's 20 and a probability's 0.9 start alike: what
+    is stored is w u and b u - m. With validation data the best iterate is kept, the base ranker itself among them.
     """
 
     C: float = parameter(
@@ -145,8 +145,11 @@ class LinearCostRanker(LinearRanker):
         self.standardizer_ = Standardizer.learn(train.X, train.order)
         stopping = self._stopping(valid, context)
         inputs = self.standardizer_.inputs(train.X, train.order, np.float32)
-        cost = Cost(inputs, slope * start, objective, self.C, self.has_intercept)
-        best = np.zeros(cost.n_weights)
+        first = np.zeros(inputs.shape[1] + self.has_intercept)
+        if valid is None and isinstance(context.near, LinearCostRanker):
+            first = self._weights_near(context.near, unit, centre)
+        cost = Cost(inputs, slope * start, objective, self.C, first)
+        best = first
         held_out = self._held_out(valid, unit, linear_scores)
         for weights in self._iterates(cost):
             if stopping.add(held_out(weights)):
@@ -158,9 +161,18 @@ class LinearCostRanker(LinearRanker):
         self.weights_ = unit * best[:n_inputs]
         self.intercept_ = unit * float(best[n_inputs:].sum()) - centre
 
+    def _weights_near(self, near: LinearCostRanker, unit: float, centre: float) -> Floats:
+        """Return the weights (n_weights,) of a ranker as weights of the inputs here; 0 for what it does not read."""
+        other = near.standardizer_
+        own = self.standardizer_
+        slopes = np.zeros((2, self.n_features_in_))  # of a feature's values, and of missing ones
+        slopes[other.of_missing.astype(np.int8), other.features] = near.weights_ * other.scales / unit
+        weights = slopes[own.of_missing.astype(np.int8), own.features] / own.scales
+        return np.append(weights, [(near.intercept_ + centre) / unit] * self.has_intercept)
+
     def _iterates(self, cost: Cost) -> Iterator[Floats]:
         """Yield the weights of each iteration towards the minimum; L-BFGS is for smooth costs."""
-        return minimise_smooth(cost.value_and_gradient, cost.n_weights, cost.inverse_hessian, TOLERANCE, self.max_iter)
+        return minimise_smooth(cost.value_and_gradient, cost.first, cost.inverse_hessian, TOLERANCE, self.max_iter)
 
 
 def _slope(objective: LabelCost, base: Floats) -> float:
@@ -203,14 +215,18 @@ def least_convex(derivative: Callable[[float], float], low: float, high: float) 
 class Cost:
     """The regularised cost of weights (n_inputs,), the intercept last where there is one."""
 
-    def __init__(self, inputs: NDArray[np.float32], start: Floats, objective: LabelCost, C: float, intercept: bool):
-        """Take standardized inputs (n_rows, n_inputs) and the starting scores (n_rows,), in units of the objective."""
+    def __init__(self, inputs: NDArray[np.float32], start: Floats, objective: LabelCost, C: float, first: Floats):
+        """Take standardized inputs (n_rows, n_inputs) and the starting scores (n_rows,), in units of the objective.
+
+        first  (n_weights,) weights at which a search may begin
+        """
         self._inputs = inputs
         self._start = start
         self._objective = objective
         self._C = C
         self._grad, self._hess = np.empty((2, len(start)))
-        self.n_weights = inputs.shape[1] + intercept
+        self.first = first
+        self.n_weights = len(first)
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """Return 1/2 |w|^2 + C cost and its gradient, (n_weights,) float64."""

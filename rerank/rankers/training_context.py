@@ -4,16 +4,21 @@ Memory is planned before a training begins. What is counted: memory of the proce
 system keeps as much in memory as is free; it takes that back when another program needs it, and it is not counted.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rerank.errors import InvalidInputError, shown
 from rerank.rankers.early_stopping import Callback
 from rerank.runtime.threads import private_bytes
 from rerank.trees.binned_data import WORKING_BYTES, Storage
 from rerank.trees.columns import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH
+
+if TYPE_CHECKING:
+    from rerank.rankers.ranker import Ranker
 
 ROW_BYTES = 176  # of a training row without its codes: scores, gradients, order, labels, the workspace of a tree
 VALID_ROW_BYTES = 64  # of a validation row without its codes
@@ -27,7 +32,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)")
 
 @dataclass(frozen=True)
 class TrainingContext:
-    """What `fit` is given apart from the data; only callbacks, which may stop a training, have an effect on the model.
+    """What a training is given apart from the data; only callbacks, which may stop it, have an effect on the model.
 
     Parameters
     ----------
@@ -37,12 +42,16 @@ class TrainingContext:
         Bytes that the process may take; None for no limit.
     resident : int
         Bytes that it held when `fit` was called.
+    near : Ranker or None
+        A ranker of the same kind that has learned from much the same data: a search for the minimum of a convex cost
+        begins at its weights, and ends within its tolerance where every other does.
 
     """
 
     callbacks: tuple[Callback, ...] = ()
     memory: int | None = None
     resident: int = 0
+    near: Ranker | None = None
 
     @classmethod
     def of(cls, callbacks: Iterable[Callback] | None, memory: int | str | None) -> Self:

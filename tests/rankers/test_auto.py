@@ -45,7 +45,7 @@ def test_auto_weighs_members_by_their_deviation_inside_queries(train) -> None:
     model = Auto(members=MEMBERS).fit(train)
     members = model._new_members(len(train))
     data = binned_for(members, TrainingSet.of(train, np.zeros(train.n_rows)))
-    held_out = model._cross_validated(data, members)
+    held_out, _ = model._cross_validated(data, members)
     deviations = []
     for scores in held_out.T:
         parts = np.split(scores, data.query_ptr[1:-1])

@@ -12,6 +12,7 @@ from rerank.rankers.logistic_regression import LogisticRegression
 from rerank.rankers.plackett_luce import PlackettLuce
 from rerank.rankers.ranksvm import HINGE_TOLERANCE, RankSVM
 from rerank.rankers.standardizer import Standardizer
+from rerank.rankers.training_context import TrainingContext
 from rerank.rankers.training_set import TrainingSet
 from tests.oracles import linear as oracle
 from tests.rankers.conftest import ranking_data
@@ -49,7 +50,8 @@ def test_gradient_is_finite_differences_of_the_cost(ranker, small) -> None:
     train, inputs = _inputs(small, small.base_scores)
     model, random = ranker(C=0.7), np.random.default_rng(0)
     objective = model._objective(train)
-    cost = Cost(inputs.astype(np.float32), train.start_scores, objective, model.C, model.has_intercept)
+    zero = np.zeros(inputs.shape[1] + model.has_intercept)
+    cost = Cost(inputs.astype(np.float32), train.start_scores, objective, model.C, zero)
     for _ in range(3):
         weights = random.normal(0, 0.3, cost.n_weights)
         gap = check_grad(lambda w: cost.value_and_gradient(w)[0], lambda w: cost.value_and_gradient(w)[1], weights)
@@ -61,9 +63,10 @@ def test_smooth_costs_are_left_with_no_slope(ranker, small) -> None:
     train, inputs = _inputs(small, np.zeros(small.n_rows))
     model = ranker().fit(small)
     objective = model._objective(train)
-    cost = Cost(inputs.astype(np.float32), train.start_scores, objective, model.C, model.has_intercept)
+    zero = np.zeros(inputs.shape[1] + model.has_intercept)
+    cost = Cost(inputs.astype(np.float32), train.start_scores, objective, model.C, zero)
     result = np.append(model.weights_, [model.intercept_] * model.has_intercept)
-    start = np.linalg.norm(cost.value_and_gradient(np.zeros(cost.n_weights))[1])
+    start = np.linalg.norm(cost.value_and_gradient(zero)[1])
     assert np.linalg.norm(cost.value_and_gradient(result)[1]) < 1e-3 * start
 
 
@@ -153,3 +156,14 @@ def test_constant_of_the_contributions_is_the_intercept(small) -> None:
     model = LogisticRegression().fit(small)
     assert model.intercept_ != 0.0
     np.testing.assert_array_equal(model.contributions(small)[:, -1], model.intercept_)
+
+
+@pytest.mark.parametrize("ranker", [PlackettLuce, LogisticRegression])
+def test_search_begins_at_the_weights_of_a_ranker_of_much_the_same_queries(ranker, small) -> None:
+    train = TrainingSet.of(small, np.zeros(small.n_rows))
+    cold = ranker().fit(small)
+    for near, most in ((cold, 2), (ranker().fit(small.select(np.arange(4))), 200)):
+        warm = ranker().fit(small)
+        warm._learn(train, None, TrainingContext(near=near))
+        assert warm.best_iteration_ <= most
+        np.testing.assert_allclose(warm.weights_, cold.weights_, rtol=0, atol=1e-5 * np.abs(cold.weights_).max())
