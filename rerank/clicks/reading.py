@@ -9,10 +9,10 @@ UBI is OpenSearch's User Behavior Insights (schemas 1.0 to 1.3). An event has ac
 event_attributes.object.object_id, event_attributes.position.ordinal, and session_id (also in event_attributes) or
 client_id; `impression`, and `click` and `click_through`, are read. Other actions (by default add_to_cart, watch, view,
 purchase) are no clicks on results: they are passed over and counted. A record of ubi_queries has query_id, user_query
-and query_response_hit_ids: it gives the text of a search, and its impressions where no event does. Its query_attributes
-may say what ranked the hits: `ranker`, or `rankers` with `sides` (the number of each hit's ranker) and `credits`, as
-`rerank serve` writes them. Lines of bulk requests (`{"index": ...}`) are skipped, and hits (`{"_source": ...}`) are
-unwrapped.
+and query_response_hit_ids (query_response_object_ids or query_response_objects_ids in early versions): it gives the
+text of a search, and its impressions where no event does. Its query_attributes may say what ranked the hits: `ranker`,
+or `rankers` with `sides` (the number of each hit's ranker) and `credits`, as `rerank serve` writes them. Lines of bulk
+requests (`{"index": ...}`) are skipped, and hits (`{"_source": ...}`) are unwrapped.
 
 https://docs.opensearch.org/docs/search-plugins/ubi/schemas
 """
@@ -60,6 +60,7 @@ TOPICS = "topics.tsv"  # in the folder of `rerank serve --log`
 EVENTS = "events.jsonl"
 IMPRESSION = "impression"
 CLICKS = ("click", "click_through")
+_HITS = ("query_response_object_ids", "query_response_objects_ids", "query_response_hit_ids")
 MISSING = -(2**31)  # position of a row without one
 LAST = 2**31 - 1
 MILLISECONDS = 1e11  # a time from here on counts parts of seconds, which reach it in the year 5138
@@ -605,7 +606,7 @@ def _is_ubi_file(path: Path) -> bool:
     if _ending(path) == PARQUET or not _is_json(path):
         return False
     first = next((rows[0][1] for rows in _json_rows(path, _OddRows())), {})
-    named = ("action_name", "query_response_hit_ids", "query_attributes")
+    named = ("action_name", "query_attributes", *_HITS)
     return _is_wrapped(first) or any(name in first for name in named)
 
 
@@ -664,9 +665,9 @@ class _UbiLog:
         session = members.get("session_id") or attributes.get("session_id") or members.get("client_id")
         if session:
             search.session = _text(session, "session_id")
-        hits = members.get("query_response_hit_ids")
-        if isinstance(hits, list):
-            search.hits = [_document(doc, "query_response_hit_ids") for doc in hits]
+        name, hits = next(((name, members[name]) for name in _HITS if isinstance(members.get(name), list)), ("", None))
+        if hits is not None:
+            search.hits = [_document(doc, name) for doc in hits]
             search.time = _time(members.get("timestamp"), "timestamp")
             _add_rankers(search, _object(members.get("query_attributes"), "query_attributes"))
         if is_read:
@@ -675,9 +676,10 @@ class _UbiLog:
     def values(self, path: Path) -> tuple[Values, list[str]]:
         """Return the columns of the impressions, list by list, and what is to be told of them."""
         searches = list(self._searches.values())
+        from_0 = any(place == 0 for search in searches for place, _ in search.impressions.values())
         for search in searches:
             if not search.impressions:
-                for position, doc in enumerate(search.hits, 1):
+                for position, doc in enumerate(search.hits, 1 - from_0):
                     search.impressions.setdefault(doc, (position, search.time))
         places = [place for search in searches for place, _ in search.impressions.values()]
         passed = ", ".join(f"{shown(action)[1:-1]} ({count:,})" for action, count in self._actions.most_common())
@@ -691,7 +693,6 @@ class _UbiLog:
                 f"expected impression events or queries with query_response_hit_ids, got {got}. Log what was shown, "
                 "too.",
             )
-        from_0 = 0 in places
         notes = ["ordinals count from 0: 1 was added to each."] if from_0 else []
         lost = sum(len(search.clicked - search.impressions.keys()) for search in searches)
         if lost:

@@ -6,7 +6,7 @@ The package ir_datasets is imported when a data set is read. It downloads a data
 corpus   `contents` is the document's default text; where this joins several fields, these are fields of the index, too.
          Other fields are read where they are named, numbers always.
 topics   the default text of each query
-qrels    query, document, relevance
+qrels    query, document, relevance; and the subtopic, where it has one
 """
 
 from collections.abc import Iterator
@@ -21,8 +21,10 @@ from rerank.files.source import (
     refuse_repeats,
 )
 from rerank.types import Qrels, query_rows
+from rerank.types.records import SubtopicQrels
 
 PREFIX = "irds:"
+IN_PYTHON = ": in Python, where the others can be passed as a mapping"
 INSTALL = "pip install ir-datasets"
 _HAS = {"docs": "documents", "queries": "topics", "qrels": "qrels"}
 
@@ -39,17 +41,37 @@ def data_set_topics(name: str) -> Iterator[tuple[str, str]]:
 
 
 def data_set_qrels(name: str) -> Qrels:
-    """Return the judgements of a data set."""
+    """Return the judgements of documents of a data set."""
+    source, query_ids, subtopics, doc_ids, labels = _judgements(name)
+    if any(subtopics):
+        message = (
+            "expected judgements of documents, got those of subtopics. Measure e.g. alpha_nDCG@10, or name another."
+        )
+        raise FileFormatError(source, None, message)
+    qrels = Qrels.from_rows(query_ids, doc_ids, labels)
+    refuse_repeats(source, qrels.query_ids, query_rows(qrels.query_ptr), qrels.doc_ids, remedy=IN_PYTHON)
+    return qrels
+
+
+def data_set_subtopic_qrels(name: str) -> SubtopicQrels:
+    """Return the judgements of documents for subtopics of a data set."""
+    source, *columns = _judgements(name)
+    return of_line(source, None, SubtopicQrels.from_rows, *columns)
+
+
+def _judgements(name: str) -> tuple[Path, list[str], list[str], list[str], list[float]]:
+    """Return the source of a data set's judgements, and query, subtopic ("" for none), document and label of each."""
     source = Path(f"{PREFIX}{name}")
-    rows = [(str(entry.query_id), str(entry.doc_id), entry.relevance) for entry in data_set_entries(name, "qrels")]
-    query_ids, doc_ids, labels = map(list, zip(*rows, strict=True))
-    fraction = next((label for label in labels if label != int(label)), None)
+    rows = [
+        (str(entry.query_id), str(getattr(entry, "subtopic_id", "")), str(entry.doc_id), float(entry.relevance))
+        for entry in data_set_entries(name, "qrels")  # relevance is text in CodeSearchNet
+    ]
+    query_ids, subtopics, doc_ids, labels = map(list, zip(*rows, strict=True))
+    fraction = next((label for label in labels if not label.is_integer()), None)
     if fraction is not None:
         raise FileFormatError(source, None, f"expected whole numbers as relevance, got {fraction}. Round them.")
     of_line(source, None, check_ids, "", dict.fromkeys(query_ids), dict.fromkeys(doc_ids))
-    qrels = Qrels.from_rows(query_ids, doc_ids, labels)
-    refuse_repeats(source, qrels.query_ids, query_rows(qrels.query_ptr), qrels.doc_ids)
-    return qrels
+    return source, query_ids, subtopics, doc_ids, labels
 
 
 def joined_fields(kind: Any) -> tuple[str, ...]:

@@ -185,8 +185,10 @@ def _features(
         pairs_of_lines = ((line, pair) for line, of_row in zip(lines, pairs, strict=True) for pair in of_row.split())
         line, wrong = next((line, pair) for line, pair in pairs_of_lines if _parsed_pairs(pair, first) is None)
         what = f"feature:value, a number from {first} to {MOST_FEATURES} and a finite float32 or nan"
-        mark = shown(wrong.rpartition(b":")[2])[1:-1]
-        remedy = f"Correct it, or write nan for a missing value (sed 's/:{mark}/:nan/g')" if mark else "Correct it"
+        number, _, value = wrong.partition(b":")
+        is_value = value and _parsed_pairs(number + b":nan", first) is not None
+        mark = f", or write nan for a missing value (sed 's/:{shown(value)[1:-1]}/:nan/g')" if is_value else ""
+        remedy = f"Correct it{mark}"
         if _parsed_pairs(wrong, 0) is not None:
             remedy = "If features count from 0, write `# Column indices are zero-based` as the first line"
         raise FileFormatError(path, line, f"expected {what}, got {shown(wrong)}. {remedy}.")

@@ -175,11 +175,9 @@ def _tab_entry(content: str) -> tuple[str, str]:
     if len(columns) == 1 and _NUMBERED.match(content):
         columns = content.split(":", 1)
     if len(columns) != 2:
-        remedy = (
-            "Put a tab after the id"
-            if len(columns) == 1
-            else "Keep two with `cut -f 1,2`, or write spaces for tabs in the text"
-        )
+        remedy = "Keep two with `cut -f 1,2`, or write spaces for tabs in the text"
+        if len(columns) == 1:
+            remedy = "Put a tab after the id, keep `cut -d : -f 1,3-` of id:priority:text, or pass a frame or mapping"
         raise LineFault(f"expected 2 columns with a tab (query id, text), got {len(columns)}. {remedy}.")
     return columns[0].strip(WHITE_SPACE), columns[1]
 

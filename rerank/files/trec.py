@@ -4,7 +4,7 @@ qrels   `qid iter docno label`: labels are whole numbers (also 1.0), which may b
         `qid docno label`, and judgement lists, `label qid:Q … # docno …`
 run     `qid Q0 docno rank score tag`: rank is ignored, rows are ordered by score, then document id, both descending;
         further columns are ignored, as trec_eval does. Also MS MARCO's `qid docno rank`, with scores of 1 / rank,
-        Tevatron's `qid docno score` and ColBERT's `qid docno rank score`, where the first score has a decimal point
+        Tevatron's `qid docno score` and ColBERT's `qid docno rank score`, where the first score is no whole number
 subtopics `query subtopic document label`, a line for each judgement
 
 Columns are separated by spaces or tabs. A first line that names them, blank lines and lines that begin with `#` are
@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, shown
-from rerank.files.irds import data_set_name, data_set_qrels
+from rerank.files.irds import data_set_name, data_set_qrels, data_set_subtopic_qrels
 from rerank.files.source import (
     FileLike,
     LineFault,
@@ -66,9 +66,10 @@ QUERY = 0
 DOC = 2
 RUNS, RANK, SCORE = "run", "rank", "score"
 DROP_COLUMNS = (  # of qrels with more: which ones depends on who wrote them
-    "Keep query, document and label, with `awk '{print $1, 0, $2, $3}'` (prels) or `awk '{print $1, 0, $3, $5}'` (a "
-    "stratum before the label, as for sample_eval)"
+    "Keep query, document and label, with `awk '{print $1, 0, $2, $3}'` of prels, `awk '{print $1, 0, $3, $5}'` with a "
+    "stratum before the label (sample_eval), `awk '{print $1, 0, $3, $4}'` with other judgements after it"
 )
+RANKS_OR_SCORES = "Correct the ranks, or write scores with a decimal point"
 _MEASURE = re.compile(  # a name that trec_eval or ir_measures print before a figure
     rb"runid|(?:num|gm|set)_\w+|map|Rprec|bpref|infAP|recip_rank|11pt_avg|ndcg|iprec_at_recall_[\d.]+"
     rb"|(?:map_cut|ndcg_cut|P|recall|success)_\d+|(?:P|R|Judged|Success)(?:\(.*\))?@\d+|(?:nDCG|AP|RR|ERR|RBP)(?:\(.*\))?(?:@\d+)?"
@@ -139,11 +140,11 @@ class Layout:
     def begins(self, fields: Sequence[bytes]) -> bool:
         """Return whether a first row can be one of this layout.
 
-        A score has a decimal point, a rank is a whole number, and the second column is not the 0 of qrels.
+        A score is no whole number, a rank is one, and the second column is not the 0 of qrels.
         """
-        has_point = self.dtype is not np.float64 or b"." in fields[self.value]
+        is_score = self.dtype is not np.float64 or parse_rank(fields[self.value]) is None
         has_rank = RANK not in self.columns or parse_rank(fields[self.columns.index(RANK)]) is not None
-        return has_point and has_rank and fields[1] != b"0" and self.parse(fields[self.value]) is not None
+        return is_score and has_rank and fields[1] != b"0" and self.parse(fields[self.value]) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -358,7 +359,7 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
         elif _are_figures(fields):
             remedy = "These are figures of an evaluation: name what was evaluated"
         elif b"," in fields[-1]:
-            remedy = "Put tabs for the commas, or read CSV with pandas, and pass the frame"
+            remedy = "Read CSV with pandas, and pass the frame"
         raise LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
     value = layout.parse(fields[layout.value])
     if value is None:
@@ -557,7 +558,7 @@ def read_run(path: FileLike) -> Run:
     query_ids, query_ptr, rows = read_table(path, RUN)
     if rows.layout is MSMARCO_RUN:
         if rows.values.min() != 1:
-            raise FileFormatError(path, None, f"expected ranks from 1, got {rows.values.min()}. Correct the ranks.")
+            raise FileFormatError(path, None, f"expected ranks from 1, got {rows.values.min()}. {RANKS_OR_SCORES}.")
         rows = replace(rows, values=1.0 / rows.values)
     if rows.layout is not RUN:
         rows = replace(rows, tag=UNNAMED)
@@ -621,13 +622,13 @@ def write_run(run: Run | Mapping[str, Mapping[str, float]], path: str | Path) ->
             )
 
 
-def read_subtopic_qrels(path: str | Path) -> SubtopicQrels:
+def read_subtopic_qrels(path: FileLike) -> SubtopicQrels:
     """Read judgements of documents for the subtopics of queries.
 
     Parameters
     ----------
-    path : str or Path
-        The file, plain or gzip.
+    path : str, Path or file object
+        The file, plain or gzip; or `irds:NAME`, a data set of ir_datasets.
 
     Returns
     -------
@@ -643,6 +644,9 @@ def read_subtopic_qrels(path: str | Path) -> SubtopicQrels:
         twice for a subtopic, and if no query has two subtopics, as in qrels of documents.
 
     """
+    name = data_set_name(path)
+    if name is not None:
+        return data_set_subtopic_qrels(name)
     path = check_file(path, "a file of diversity qrels")
     rows = [row for _, row in records(path, SUBTOPIC_COLUMNS, _subtopic_row)]
     return of_line(path, None, SubtopicQrels.from_rows, *zip(*rows, strict=True))

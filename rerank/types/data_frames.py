@@ -244,7 +244,7 @@ def _number(what: str, frame: Frame, name: Any, row: int, value: Any) -> float:
             return math.inf
     raise InvalidInputError(
         f"{what}: expected numbers in column {shown(name)}, got {shown(value)} ({type(value).__name__}) at "
-        f"{place(frame, row)}. Convert the column, or drop it."
+        f"{place(frame, row)}. Convert it to a number, or drop it."
     )
 
 

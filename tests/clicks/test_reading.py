@@ -282,6 +282,13 @@ def _event(action: str, search: str, doc: str, ordinal: int, **more: object) -> 
     return json.dumps({"action_name": action, "query_id": search, "event_attributes": attributes, **more})
 
 
+@pytest.mark.parametrize("name", ["query_response_object_ids", "query_response_objects_ids"])
+def test_hits_of_early_versions_of_user_behavior_insights_are_read(tmp_path: Path, name: str) -> None:
+    query = {"query_id": "1", "user_query": "wing", name: ["d1", "d2"], "query_response_hit_ids": ["internal"]}
+    clicks = read_clicks(_log(tmp_path / "ubi.jsonl", json.dumps(query), _event("click", "1", "d2", 2)))
+    assert [row[:4] for row in clicks.first_rows(9)[1]] == [["wing", "d1", 1, 0], ["wing", "d2", 2, 1]]
+
+
 def test_events_of_user_behavior_insights_are_joined(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     lines = [
         '{"index": {"_index": "ubi_queries"}}',
@@ -301,7 +308,7 @@ def test_events_of_user_behavior_insights_are_joined(tmp_path: Path, caplog: pyt
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
     clicks = read_clicks(path)
     rows = [row[:5] for row in clicks.first_rows(9)[1]]
-    assert rows == [["wing", "d1", 1, 1, 0], ["wing", "d2", 2, 0, 0], ["wing", "d9", 2, 0, 1], ["wing", "d8", 3, 1, 1]]
+    assert rows == [["wing", "d1", 1, 1, 0], ["wing", "d2", 2, 0, 0], ["wing", "d9", 1, 0, 1], ["wing", "d8", 2, 1, 1]]
     assert "ordinals count from 0: 1 was added to each." in caplog.text
     assert "1 clicks without an impression of the document: dropped." in caplog.text
     assert "events of other actions: product_hover (1), add_to_cart (1): passed over." in caplog.text

@@ -55,6 +55,13 @@ class Part(NamedTuple):
     text: str
 
 
+class SubtopicQrel(NamedTuple):
+    query_id: str
+    doc_id: str
+    relevance: int
+    subtopic_id: str
+
+
 class Structured(NamedTuple):
     doc_id: str
     parts: tuple[Part, ...]
@@ -194,16 +201,37 @@ def test_topics_that_cannot_be_used_are_refused(register: Register, entries: dic
     [
         (
             [GenericQrel("q", "d", 1), GenericQrel("q", "d", 0)],
-            "expected each document once in a query, got 'd' again in query 'q'",
+            r"got 'd' again in query 'q'.* Remove one of the two rows: in Python, where the others can be passed",
         ),
         ([GenericQrel("q", "d", 0.5)], "expected whole numbers as relevance, got 0.5"),
         ([GenericQrel("q", "d e", 1)], "expected ids of 1 to 512 characters .*, got 'd e'"),
+        ([GenericQrel("q", "d", "0.5")], "expected whole numbers as relevance, got 0.5"),
+        (
+            [SubtopicQrel("q", "d", 1, "2")],
+            r"expected judgements of documents, got those of subtopics\. Measure e\.g\. alp",
+        ),
         ([], "expected qrels, got none"),
     ],
 )
 def test_judgements_that_cannot_be_used_are_refused(register: Register, judgements: list[Any], message: str) -> None:
     with pytest.raises(rerank.RerankError, match=message):
         rerank.read_qrels(f"irds:{register(qrels=judgements)}")
+
+
+def test_judgements_of_subtopics_are_read_for_measures_of_diversity(register: Register) -> None:
+    """The first document has both subtopics, so that the order is the ideal one."""
+    name = f"irds:{register(qrels=[SubtopicQrel('q', 'd', 1, '1'), SubtopicQrel('q', 'd', 1, '2')])}"
+    run = {"q": {"d": 2.0, "e": 1.0}}
+    assert dict(rerank.evaluate(name, run, ["alpha_nDCG@1", "StRecall@1"])) == {"alpha_nDCG@1": 1.0, "StRecall@1": 1.0}
+    assert rerank.evaluate(name, {"q": {"e": 2.0, "d": 1.0}}, ["alpha_nDCG@2"])["alpha_nDCG@2"] == pytest.approx(
+        1 / np.log2(3)
+    )
+
+
+def test_labels_that_are_text_are_read(register: Register) -> None:
+    """As of CodeSearchNet's challenge."""
+    name = register(qrels=[GenericQrel("q", "d", "3"), GenericQrel("q", "e", "0")])
+    assert dict(rerank.read_qrels(f"irds:{name}")) == {"q": {"d": 3, "e": 0}}
 
 
 def test_unknown_names_are_refused_with_the_nearest(whole: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -197,10 +197,10 @@ BAD = {
     "1 qid:1 1: 5:3 7\n": r":1: expected feature:value, .*, got '1:'",
     "1 qid:1 1:2:3 4\n": r":1: expected feature:value, .*, got '1:2:3'",
     "1 qid:1 1:0.5-3 2:1\n": r"got '1:0.5-3'",
-    "1 qid:1 1\n": r":1: expected feature:value, .*, got '1'",
+    "1 qid:1 1\n": r":1: expected feature:value, .*, got '1'\. Correct it\.$",
     "1 qid:1 0:1\n": r":1: .*, got '0:1'. If features count from 0, write `# Column indices are zero-based` as the",
     "1 qid:1 2000000:1\n": r"expected feature:value, a number from 1 to 100000 .*, got '2000000:1'",
-    "1 qid:1 bm25:1\n": r"expected feature:value, a number from 1 to 100000 .*, got 'bm25:1'",
+    "1 qid:1 bm25:1\n": r"expected feature:value, a number from 1 to 100000 .*, got 'bm25:1'\. Correct it\.$",
     "1 qid:1 1.5:1\n": r"expected feature:value, a number from 1 to 100000 .*, got '1.5:1'",
     "1 qid:1 1:1\n1 qid:1 3:1 2:5 3:1\n": r":2: expected each feature once in a row, got feature 3 again. Keep",
     "1 qid:1 1:1 #docid = a\n1 qid:2 1:1 #docid = a\n1 qid:1 # docid = a": (

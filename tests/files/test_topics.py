@@ -76,7 +76,7 @@ def test_topics_are_read_whatever_their_format(tmp_path: Path, text: str, expect
 BAD = {
     "": r": expected at least one topic, got none. Write lines of id, tab, text",
     " \n\n": r"got none",
-    "q1 heat flow\n": r":1: expected 2 columns with a tab \(query id, text\), got 1. Put a tab after the id",
+    "q1 heat flow\n": r":1: expected 2 columns .*, got 1. Put a tab after the id, keep `cut -d : -f 1,3-`",
     "q1\ta\nq2\tb\tc\n": r":2: expected 2 columns .*, got 3. Keep two with `cut -f 1,2`, or write spaces",
     "q1\ta\n\nq1\tb\n": r":3: expected each query once, got 'q1' again",
     "q1\t \n": r":1: expected a text for query 'q1', got none",

@@ -214,7 +214,8 @@ BAD_RUNS = {
     "nDCG@10\t0.3\n": r":1: expected 6 columns .*, got 2. These are figures of an evaluation",
     "map\tq1\t0.3012\n": r":1: expected 6 columns .*, got 3. These are figures of an evaluation",
     "a.run\tAP\t1\t0.3012\n": r":1: expected 6 columns .*, got 4. These are figures of an evaluation",
-    "q,Q0,d,1,2.5,tag\n": r":1: expected 6 columns .*, got 1. Put tabs for the commas, or",
+    "q,Q0,d,1,2.5,tag\n": r":1: expected 6 columns .*, got 1. Read CSV with pandas, and pass the frame",
+    "q\td\t5\nq\te\t3\n": r"expected ranks from 1, got 3. Correct the ranks, or write scores with a decimal point",
     "q Q0 d 1 nan tag\n": r":1: expected a finite number as score, got 'nan'",
     "q Q0 d 1 -inf tag\n": r":1: expected a finite number as score, got '-inf'",
     "q Q0 d 1 1_0 tag\n": r":1: expected a finite number as score, got '1_0'",
@@ -248,7 +249,7 @@ BAD_QRELS = {
     "q1\tnDCG@10\t0.3012\n": r":1: expected 4 columns .*, got 3. These are figures of an evaluation",
     "q 0 d 1\nq 0 d e 1\n": r":2: expected 4 columns .*, got 5. Ids may hold no white space",
     "q 0 d 1.5\n": r":1: expected a whole number as label, got '1.5'. Correct the label",
-    "q 0 d 1 0.5\n": r":1: expected 4 columns .*, got 5. Keep query, document and label, with `awk .*` \(prels\)",
+    "q 0 d 1 0.5\n": r":1: expected 4 columns .*, got 5. Keep .* of prels, .*`awk '.print \$1, 0, \$3, \$4.'` with",
     "4 qid:1 1:0.5\n": r":1: expected 4 columns .*, got 3. Of a judgement list, write `# DOCUMENT` at the end",
     "q 0 d 99999999999999999999\n": r":1: expected a whole number as label",
     "q 0 d 1\np 0 d 1\nq 0 d 1\n": r":3: expected each document once in a query, got 'd' again in query 'q'",
@@ -370,6 +371,7 @@ def test_runs_of_ms_marco_are_read(tmp_path: Path) -> None:
         "1\td9\t12.5\n1\td2\t9\n2\td9\t-1e-3\n",
         "query-id\tcorpus-id\tscore\n1\td9\t12.5\n1\td2\t9\n2\td9\t-0.001\n",
         "1\td9\t1\t12.5\n1\td2\t2\t9\n2\td9\t1\t-0.001\n",
+        "1\td9\t125e-1\n1\td2\t9\n2\td9\t-0.001\n",
     ],
 )
 def test_runs_of_dense_retrievers_are_read(text: str, tmp_path: Path) -> None:
