@@ -2,8 +2,8 @@
 
     {"id": "d1", "title": "Heat flow", "body": "…", "year": 1967}
 
-id      `id`, `_id`, `docid`, `doc_id` or `docno` (the first of these that exists): text without white space, or a whole
-        number
+id      `id`, `_id`, `pid`, `docid`, `doc_id` or `docno` (the first of these that exists): text without white space, or
+        a whole number
         A hit of Elasticsearch or OpenSearch (`_id`, `_source`) is the document in it
 fields  every other key: text, a list of texts, or a number, which stays a number; null, [] and {} are left out, and so
         are true, false and nested values (BEIR's `metadata`), which a warning counts; in `fields` they are refused
@@ -36,7 +36,7 @@ from rerank.files.source import (
     refuse_others,
 )
 
-ID_KEYS = ("id", "_id", "docid", "doc_id", "docno")
+ID_KEYS = ("id", "_id", "pid", "docid", "doc_id", "docno")  # a passage of MS MARCO v2 has the `docid` of its document
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
 BEGINNING = 1 << 16  # bytes by which the format is detected

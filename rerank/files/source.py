@@ -313,7 +313,7 @@ def json_object(content: str) -> dict[str, Any]:
     try:
         members = codec.parse_json(content, finite=True)
     except ParseFault as fault:
-        remedy = "Write one object a line" if content.lstrip().startswith("[") else "Correct it"
+        remedy = "Correct it" if content.lstrip().startswith("{") else "Write one object a line"
         raise LineFault(f"expected a JSON object, got {fault}. {remedy}.") from None
     if not isinstance(members, dict):
         raise LineFault(f"expected a JSON object, got {shown(content.strip())}. Write one object a line.")

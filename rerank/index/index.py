@@ -129,9 +129,9 @@ class Index(BoundIndex):
         Parameters
         ----------
         documents : iterable of mapping, mapping by id, or path
-            Mappings with `id` (or `_id`, `docid`, `doc_id`, `docno`) and text fields (or `contents`); a mapping from
-            ids to texts or mappings; or the path of a corpus: JSONL (plain or .gz, a file or a folder of files), TREC
-            SGML, or `irds:NAME`, a data set of ir_datasets.
+            Mappings with `id` (or `_id`, `pid`, `docid`, `doc_id`, `docno`) and text fields (or `contents`); a mapping
+            from ids to texts or mappings; or the path of a corpus: JSONL (plain or .gz, a file or a folder of files),
+            TREC SGML, or `irds:NAME`, a data set of ir_datasets.
         path : path
             The new folder. After an error it does not exist, unless the error occurred while vectors were learned: then
             the index is complete but without vectors.

@@ -80,6 +80,12 @@ def test_values_that_are_neither_text_nor_numbers_are_left_out_and_counted(
     assert f"neither text nor numbers: metadata (1, first in {path}:1), open (1, first in {path}:2)" in caplog.text
 
 
+def test_a_passage_has_its_own_id_beside_that_of_its_document(tmp_path: Path) -> None:
+    """As in MS MARCO v2 passages."""
+    path = written(tmp_path, '{"pid": "p_0", "passage": "one", "spans": "(0,3)", "docid": "d_0"}\n')
+    assert list(read_documents(path)) == [{"id": "p_0", "passage": "one", "spans": "(0,3)", "docid": "d_0"}]
+
+
 def test_a_folder_of_beir_has_the_documents_of_its_corpus(tmp_path: Path) -> None:
     written(tmp_path, '{"_id": "d1", "title": "", "text": "one", "metadata": {}}\n', "corpus.jsonl")
     written(tmp_path, '{"_id": "q1", "text": "a query"}\n', "queries.jsonl")
@@ -107,8 +113,8 @@ BAD = {
     '{"id": "1", "t": NaN}': r":1: expected a JSON object, got NaN, which is no number of JSON. Correct it",
     " []": r":1: expected JSON objects, got an empty array. Remove it",
     '["a"]': r":1: expected a JSON object, got '\"a\"'. Write one object a line",
-    '{"title": "a"}': r":1: expected an id as id, _id, docid, doc_id, docno, got 'title'. Write each document alone",
-    "{}": r":1: expected an id as id, _id, docid, doc_id, docno, got no key",
+    '{"title": "a"}': r":1: expected an id as id, _id, pid, docid, doc_id, docno, got 'title'. Write each document alone",
+    "{}": r":1: expected an id as id, _id, pid, docid, doc_id, docno, got no key",
     '{"id": "", "t": "a"}': r":1: id: expected ids of 1 to 512 characters without white space, got ''",
     '{"id": "a b", "t": "a"}': r":1: id: expected ids .*, got 'a b'. Rename it",
     '{"id": 1.5, "t": "a"}': r":1: expected text or a whole number as id, got '1.5'",

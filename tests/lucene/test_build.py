@@ -164,7 +164,7 @@ def test_build_counts_and_logs_empty_documents(tmp_path: Path, caplog: pytest.Lo
 @pytest.mark.parametrize(
     ("documents", "message"),
     [
-        ([{"title": "x"}], r"number 1: expected an id as id, _id, docid, doc_id, docno, got 'title'. "),
+        ([{"title": "x"}], r"number 1: expected an id as id, _id, pid, docid, doc_id, docno, got 'title'. "),
         ([{"id": "", "title": "x"}], r"number 1: expected an 'id'"),
         ([{"id": True, "title": "x"}], r"got True"),
         (
