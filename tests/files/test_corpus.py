@@ -113,7 +113,7 @@ BAD = {
     '{"id": "1", "t": NaN}': r":1: expected a JSON object, got NaN, which is no number of JSON. Correct it",
     " []": r":1: expected JSON objects, got an empty array. Remove it",
     '["a"]': r":1: expected a JSON object, got '\"a\"'. Write one object a line",
-    '{"title": "a"}': r":1: expected an id as id, _id, pid, docid, doc_id, docno, got 'title'. Write each document alone",
+    '{"title": "a"}': r":1: expected an id as id, _id, pid, docid, doc_id, docno, got 'title'. Write each",
     "{}": r":1: expected an id as id, _id, pid, docid, doc_id, docno, got no key",
     '{"id": "", "t": "a"}': r":1: id: expected ids of 1 to 512 characters without white space, got ''",
     '{"id": "a b", "t": "a"}': r":1: id: expected ids .*, got 'a b'. Rename it",
