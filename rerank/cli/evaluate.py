@@ -95,7 +95,8 @@ CHANGES = 3  # queries of a page that gained most, and that lost most
     "-o",
     "--output",
     default=Path("-"),
-    text="Output file; .html for a page with charts, and the queries that changed most.  [default: stdout]",
+    text="Output file; .html for a page with charts, and the queries that changed most; .png, .svg or .pdf for the "
+    "gain of each query.  [default: stdout]",
 )
 def command(
     qrels: Path | None,
@@ -118,23 +119,25 @@ def command(
     if clicks:
         refuse_beside("--clicks", NOT_OF_CLICKS)
         paths = [] if qrels is None else list(dict.fromkeys((qrels, *runs)))
-        text = _of_clicks(rerank.read_clicks(clicks, topics=topics), paths, options["depth"], options["form"]) + "\n"
+        text = _of_clicks(rerank.read_clicks(clicks, topics=topics), paths, options["depth"], options["form"])
+        write_text(output, f"{text}\n")
     elif qrels is None or not runs:
         raise click.UsageError("evaluate: expected QRELS and at least one RUN, got fewer. Name a run.")
     else:
-        text = _of_judgements(qrels, runs, topics, output, options)
-    write_text(output, text)
+        _of_judgements(qrels, runs, topics, output, options)
 
 
 def _of_judgements(
     qrels: Path, runs: Sequence[Path], topics: Path | None, output: Path, options: Mapping[str, Any]
-) -> str:
-    """Return the figures of runs and their differences as a page, a table or in another form."""
-    from rerank.evaluation.comparison import compare_results, render, text_lines
+) -> None:
+    """Write the figures of runs and their differences as a page, a picture, a table or in another form."""
+    from rerank.evaluation.comparison import compare_results, gains_chart, render, text_lines
     from rerank.evaluation.evaluate import judgements_of, log_absent
+    from rerank.evaluation.page import PICTURES, write_picture
     from rerank.files.beir import OWN_DOCUMENTS, n_own_documents, removes_query
     from rerank.files.provenance import warn_of_functions
     from rerank.metrics.registry import parse_measures
+    from rerank.runtime.output import write_text
 
     is_page = output.suffix.lower() in PAGE
     corpus, baseline = options["corpus"], options["baseline"]
@@ -166,10 +169,13 @@ def _of_judgements(
         log_absent(logging.INFO, ABSENT, absent, len(judgements))
     comparison = compare_results(results, first, test=options["test"], correction=options["correction"])
     if is_page:
-        return _page(f"Runs on {qrels.name}", comparison, judgements, read, topics, corpus)
-    form, per_query = options["form"], options["per_query"]
-    texts = text_lines(results, form) if per_query and form != "json" else ()
-    return "".join([render(comparison, form, per_query=per_query), "\n", *texts])
+        write_text(output, _page(f"Runs on {qrels.name}", comparison, judgements, read, topics, corpus))
+    elif output.suffix in PICTURES:
+        write_picture([gains_chart(comparison)] if comparison.pairs else [], output)
+    else:
+        form, per_query = options["form"], options["per_query"]
+        texts = text_lines(results, form) if per_query and form != "json" else ()
+        write_text(output, "".join([render(comparison, form, per_query=per_query), "\n", *texts]))
 
 
 def _named_files(runs: Sequence[Path], baseline: Path | None) -> tuple[dict[str, Path], str]:

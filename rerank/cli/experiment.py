@@ -81,7 +81,11 @@ _FOLDS = re.compile(r"(?:([0-9]{1,6})x)?(-?[0-9]{1,9})")
 @history_option
 @run_option("Other run to compare with.")
 @recipe_option
-@click.option("--learning-curve", is_flag=True, help="Only write learning curves by number of queries.")
+@click.option(
+    "--learning-curve",
+    is_flag=True,
+    help="Only write learning curves by number of queries: into a folder, or FILE.png, .svg or .pdf.",
+)
 @functions_option
 @cluster_option
 def command(
@@ -100,11 +104,16 @@ def command(
     With an index, BM25 and the unsupervised ranking are compared, too. DATA are feature files, as for `rerank train`.
     `-p random_state=N` is the seed of all. The FOLDER of an experiment is run again, by its settings.json.
     """
+    from rerank.evaluation.page import PICTURES, matplotlib_figure, write_account
     from rerank.experiments.learning_curve import learning_curve as write_curve
     from rerank.experiments.study import SETTINGS, check_output_folder
     from rerank.files.provenance import warn_of_functions
 
-    check_output_folder(output)
+    is_picture = learning_curve and output.suffix in PICTURES
+    if is_picture:
+        matplotlib_figure()  # refuses now, not after the training
+    else:
+        check_output_folder(output)
     if len(data) == 1 and (data[0] / SETTINGS).is_file():
         _repeat(data[0], output, cluster)
         return
@@ -122,7 +131,10 @@ def command(
         if "qrels" in paths:
             warn_of_functions(paths["qrels"])
         if learning_curve:
-            click.echo(write_curve(*inputs, output, study))
+            curve = write_curve(*inputs, None if is_picture else output, study)
+            if is_picture:
+                write_account(curve, output)
+            click.echo(curve)
             return
         runs = read_named_runs(run_files)
         result = rerank.run_experiment(*inputs, output, study, runs=runs, inputs=paths)

@@ -49,7 +49,9 @@ OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "funct
 )
 @click.option("--dependence", metavar="FEATURE", help="With MODEL DATA: how the scores depend on a feature.")
 @measures_option("that of the training")
-@path_option("-o", "--output", text="File: a page (.html), JSON (.json), else Markdown.  [default: stdout]")
+@path_option(
+    "-o", "--output", text="File: .html, .json, a picture (.png, .svg, .pdf), else Markdown.  [default: stdout]"
+)
 def command(
     files: tuple[Path, ...],
     dependence: str | None,

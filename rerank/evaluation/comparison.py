@@ -15,7 +15,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, check_known, shown
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate, judgements_of
-from rerank.evaluation.page import Axis, Element, Section, Series, line_chart, page_text, ticks
+from rerank.evaluation.page import Axis, Chart, Section, Series, page_text, ticks
 from rerank.evaluation.significance import (
     CORRECTIONS,
     LEVEL,
@@ -553,14 +553,14 @@ def report(
     sections = [Section("Summary", marks, mean_rows(comparison, marked=True), ["run", *comparison.measures], 1)]
     if comparison.pairs:
         rows = [difference_cells(comparison, *pair) for pair in comparison.pairs]
-        sections.append(Section("Differences", (), rows, DIFFERENCE_HEADER, 2, [_gains_chart(comparison)]))
+        sections.append(Section("Differences", (), rows, DIFFERENCE_HEADER, 2, [gains_chart(comparison)]))
     if details:
         sections.append(_gains_and_losses(comparison, details, documents, topics))
     sections += [_every_query(comparison, topics), Section("What the figures rest on", notes(comparison))]
     return page_text(title, subtitle, sections)
 
 
-def _gains_chart(comparison: Comparison) -> Element:
+def gains_chart(comparison: Comparison) -> Chart:
     """Return a line for each run: the difference of every query to the baseline, the greatest gain first."""
     measure = comparison.compared[0]
     series = []
@@ -572,7 +572,7 @@ def _gains_chart(comparison: Comparison) -> Element:
     caption = f"{measure} of each query, less that of {comparison.baseline}"
     x = Axis("queries, the greatest gain first", ticks(0.0, float(longest)))
     y = Axis(f"difference in {measure}", ticks(min(heights), max(heights)))
-    return line_chart("gains", caption, series, x, y)
+    return Chart("gains", caption, series, x, y)
 
 
 def _gains_and_losses(

@@ -1,8 +1,11 @@
-"""Accounts: what is known of a model, a feature, an order or a comparison, as Markdown, as a page and as JSON.
+"""Accounts: what is known of a model, a feature, an order or a comparison, as Markdown, page, JSON and pictures.
 
 A page is one file that loads and runs nothing. It is made as a tree of elements, in which all text is escaped. Charts
-are inline SVG with a title and a description; colours come from the style of the page.
+are inline SVG with a title and a description; colours come from the style of the page. Pictures of the same charts, as
+PNG, SVG or PDF, are drawn by matplotlib.
 """
+
+from __future__ import annotations
 
 import json
 import re
@@ -14,8 +17,9 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element as Element, tostring
 
+from rerank.errors import InvalidInputError
 from rerank.runtime.codec import finite, plain
-from rerank.runtime.output import write_text
+from rerank.runtime.output import whole_file, write_text
 from rerank.types.text_tables import text_table
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")  # characters that HTML does not allow
@@ -29,6 +33,7 @@ RIGHT = 20
 TOP = 10
 BOTTOM = 42
 STYLES = 8  # series with different styles in page.css
+PICTURES = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # endings; no picture holds a date
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 Point = tuple[float, float]
 
@@ -49,8 +54,8 @@ class Section:
         Names of the columns.
     n_left : int
         Number of columns of text, which are left-aligned.
-    figures : sequence of Element
-        Charts, which a page shows.
+    figures : sequence of Chart
+        Charts, which pages and pictures show.
 
     """
 
@@ -59,7 +64,7 @@ class Section:
     rows: Sequence[Sequence[str]] = ()
     header: Sequence[str] = ("", "")
     n_left: int = 2
-    figures: Sequence[Element] = ()
+    figures: Sequence[Chart] = ()
 
 
 class Account:
@@ -116,8 +121,11 @@ class Account:
 
 
 def write_account(account: Account, path: str | Path) -> None:
-    """Write an account in the form that the ending of the file says: a page, JSON, or else Markdown."""
+    """Write an account in the form that the ending of the file says: a page, JSON, a picture, or else Markdown."""
     ending = Path(path).suffix
+    if ending in PICTURES:
+        write_picture([chart for part in account.parts(page=True) for chart in part.figures], path)
+        return
     text = account.to_html() if ending == ".html" else str(account)
     if ending == ".json":
         text = json.dumps(account.to_dict(), ensure_ascii=False, indent=1) + "\n"
@@ -155,7 +163,8 @@ def page_text(title: str, subtitle: str, parts: Sequence[Section]) -> str:
 def _section(name: str, part: Section) -> Element:
     """Return a section with its heading, charts, paragraphs and table; `name` is its id."""
     words = element("div", [element("p", text) for text in part.text], class_="words")
-    return element("section", element("h2", part.title), part.figures, words, _table(part), id=name)
+    figures = [chart.element() for chart in part.figures]
+    return element("section", element("h2", part.title), figures, words, _table(part), id=name)
 
 
 def _table(part: Section) -> Element | None:
@@ -243,34 +252,75 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     return [round(number * step, places) for number in range(first, max(last, first + 1) + 1)]
 
 
-def line_chart(name: str, caption: str, series: Sequence[Series], x: Axis, y: Axis) -> Element:
-    """Return a line chart with its caption and its legend.
+@dataclass(frozen=True)
+class Chart:
+    """A line chart: a name that is unique in its page, a caption, lines and axes."""
 
-    name  unique in the page; it is part of the ids of the SVG's title and description
-    """
-    width = WIDTH - LEFT - RIGHT
-    height = HEIGHT - TOP - BOTTOM
+    name: str
+    caption: str
+    series: Sequence[Series]
+    x: Axis
+    y: Axis
 
-    def point(value: Point) -> str:
-        return f"{x.position(value[0], LEFT, width):.1f},{y.position(value[1], TOP + height, -height):.1f}"
+    def element(self) -> Element:
+        """Return the chart as SVG, with its caption and its legend."""
+        width = WIDTH - LEFT - RIGHT
+        height = HEIGHT - TOP - BOTTOM
 
-    described = "; ".join(f"{one.name} {one.points[0][1]:.4g} to {one.points[-1][1]:.4g}" for one in series)
-    lines = [
-        element("polyline", points=" ".join(map(point, one.points)), class_=f"series s{one.number % STYLES}")
-        for one in series
-    ]
-    chart = element(
-        "svg",
-        element("title", caption, id=f"{name}-title"),
-        element("desc", described, id=f"{name}-desc"),
-        [*_y_axis(y, height), *_x_axis(x, TOP + height, width), *lines],
-        viewBox=f"0 0 {WIDTH} {HEIGHT}",
-        role="img",
-        aria_labelledby=f"{name}-title {name}-desc",
-    )
-    return element(
-        "figure", element("figcaption", f"{caption}."), element("ul", map(_key, series), class_="keys"), chart
-    )
+        def point(value: Point) -> str:
+            x, y = value
+            return f"{self.x.position(x, LEFT, width):.1f},{self.y.position(y, TOP + height, -height):.1f}"
+
+        described = "; ".join(f"{one.name} {one.points[0][1]:.4g} to {one.points[-1][1]:.4g}" for one in self.series)
+        lines = [
+            element("polyline", points=" ".join(map(point, one.points)), class_=f"series s{one.number % STYLES}")
+            for one in self.series
+        ]
+        chart = element(
+            "svg",
+            element("title", self.caption, id=f"{self.name}-title"),
+            element("desc", described, id=f"{self.name}-desc"),
+            [*_y_axis(self.y, height), *_x_axis(self.x, TOP + height, width), *lines],
+            viewBox=f"0 0 {WIDTH} {HEIGHT}",
+            role="img",
+            aria_labelledby=f"{self.name}-title {self.name}-desc",
+        )
+        keys = element("ul", map(_key, self.series), class_="keys")
+        return element("figure", element("figcaption", f"{self.caption}."), keys, chart)
+
+    def draw(self, axes: Any) -> None:
+        """Draw the chart on axes of matplotlib; its caption is left to the text around the picture."""
+        for one in self.series:
+            places, heights = zip(*one.points, strict=True)
+            axes.plot(list(map(self.x.scale, places)), heights, label=one.name)
+        axes.set_xticks(list(map(self.x.scale, self.x.ticks)), [f"{tick:g}" for tick in self.x.ticks])
+        axes.set(xlabel=self.x.label, ylabel=self.y.label)
+        axes.legend()
+
+
+def matplotlib_figure(n_charts: int = 1) -> Any:
+    """Return an empty figure for charts below each other; refuse where matplotlib is not installed."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InvalidInputError(
+            "matplotlib: expected it installed to draw a picture, got none. Run `pip install matplotlib` (extra plot)."
+        ) from None
+    return Figure((5.0, 3.4 * n_charts), layout="constrained")
+
+
+def write_picture(charts: Sequence[Chart], path: str | Path) -> None:
+    """Write charts below each other in the format that the ending of the file says; the same bytes every time."""
+    if not charts:
+        raise InvalidInputError(f"{path}: expected something with a chart, got none. Write a page (.html) or text.")
+    figure = matplotlib_figure(len(charts))
+    from matplotlib import rc_context
+
+    for chart, axes in zip(charts, figure.subplots(len(charts), squeeze=False)[:, 0], strict=True):
+        chart.draw(axes)
+    ending = Path(path).suffix
+    with whole_file(path, binary=True) as file, rc_context({"svg.hashsalt": ""}):
+        figure.savefig(file, format=ending[1:], dpi=200, metadata=PICTURES[ending])
 
 
 def _key(series: Series) -> Element:
@@ -318,7 +368,7 @@ class Curve(Account):
         """System, number, value, and more values of each point."""
         raise NotImplementedError
 
-    def chart(self, x: Axis, n_rows: int | None = None) -> Element:
+    def chart(self, x: Axis, n_rows: int | None = None) -> Chart:
         """Return a line for each system of the first rows; that of one point is level, over all of the axis."""
         lines: dict[str, list[tuple[float, float]]] = {}
         for system, number, value, *_ in self.rows[:n_rows]:
@@ -330,7 +380,7 @@ class Curve(Account):
         ]
         values = [value for line in series for _, value in line.points]
         y = Axis(self.measure, ticks(min(values), max(values)))
-        return line_chart("curve", self.title, series, x, y)
+        return Chart("curve", self.title, series, x, y)
 
     def write(self, folder: Path, name: str) -> None:
         """Write the rows, and the page."""

@@ -53,7 +53,7 @@ _OTHERS = {  # beginning of a file, without white space: what it is, and what to
     b'{"format":"rerank-model"': "a model of rerank. Read it with rerank.read_model",
     b'[{"bias":': "the dump of a linear model of XGBoost. Train it again with booster=gbtree",
     b'["{': "a list of texts. Join them: '[' + ', '.join(booster.get_dump(dump_format='json')) + ']'",
-    b"\x08": "ONNX, which is only written. Import the model that it was made of",
+    b"\x08": "ONNX or Core ML, which are not read. Import the model that it was made of",
     b"versionhttps://git-lfs": "the pointer of Git LFS to it. Fetch it with `git lfs pull`",
     b"binf": "the old binary form of XGBoost. Save the model with save_model('model.json')",
 }

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, suggestion
-from rerank.evaluation.page import Account, Axis, Element, Section, Series, line_chart, ticks
+from rerank.evaluation.page import Account, Axis, Chart, Section, Series, ticks
 from rerank.experiments.study import versions
 from rerank.explanation.explain import base_in_words, feature_meanings
 from rerank.features.columns import directions
@@ -259,14 +259,14 @@ def _parameters(model: Ranker) -> list[Row]:
     return changed + [(name, f"{value!r} (default)") for name, value in values.items() if value == defaults[name]]
 
 
-def reliability_figure(reliability: Reliability) -> Element:
+def reliability_figure(reliability: Reliability) -> Chart:
     """Return the share of relevant documents by promised probability."""
     points = list(zip(reliability.predicted.tolist(), reliability.observed.tolist(), strict=True))
     scale = ticks(0.0, max(map(max, points)))
     series = [Series("observed", points, 0), Series("as promised", [(0.0, 0.0), (scale[-1], scale[-1])], 1)]
     figures = f"Brier score {reliability.brier:.4f}, expected calibration error {reliability.error:.4f}"
     caption = f"Observed share of relevant documents by promised probability, of queries not learned from. {figures}"
-    return line_chart("reliability", caption, series, Axis("promised probability", scale), Axis("relevant", scale))
+    return Chart("reliability", caption, series, Axis("promised probability", scale), Axis("relevant", scale))
 
 
 @dataclass(frozen=True)
@@ -346,7 +346,7 @@ class Dependence(Account):
         heights = [height for one in series for _, height in one.points]
         x = Axis(self.feature, ticks(known[0].value, known[-1].value))
         y = Axis("score, less its mean", ticks(min(heights), max(heights)))
-        chart = line_chart("dependence", self.title, series, x, y)
+        chart = Chart("dependence", self.title, series, x, y)
         return [Section("Values", (), rows, header, 0, [chart])]
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import html
 import re
+import sys
 from html.parser import HTMLParser
 from itertools import pairwise
+from math import log10
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rerank.errors import InvalidInputError
 from rerank.evaluation.comparison import (
     Comparison,
     compare,
@@ -20,7 +24,7 @@ from rerank.evaluation.comparison import (
     query_details,
     report,
 )
-from rerank.evaluation.page import ticks
+from rerank.evaluation.page import PICTURES, Axis, Chart, Series, matplotlib_figure, ticks, write_picture
 from rerank.types import Qrels, Run
 from tests.evaluation.test_comparison import world
 
@@ -167,3 +171,37 @@ def test_ticks_are_round_few_and_hold_the_range(low: float, high: float) -> None
     steps = {round((after - before) / step, 6) for before, after in pairwise(result)}
     assert steps == {1.0}
     assert all(len(f"{tick:g}") <= 7 for tick in result)
+
+
+@pytest.mark.parametrize("ending", PICTURES)
+def test_pictures_of_the_same_charts_are_the_same_bytes(ending: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    lines = [Series("one", [(1.0, 0.5), (100.0, 0.7)], 0), Series("two", [(1.0, 0.2), (10.0, 0.4)], 1)]
+    chart = Chart("curve", "A curve", lines, Axis("queries", [1, 10, 100], log10), Axis("AP", [0.0, 0.5, 1.0]))
+    contents = []
+    for name in ("first", "second"):
+        write_picture([chart, chart], tmp_path / f"{name}{ending}")
+        contents.append((tmp_path / f"{name}{ending}").read_bytes())
+    assert contents[0] == contents[1]
+    assert contents[0].startswith({".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}[ending])
+
+
+def test_chart_is_drawn_with_its_lines_ticks_and_names() -> None:
+    pytest.importorskip("matplotlib")
+    line = Series("one", [(1.0, 0.5), (100.0, 0.7)], 0)
+    chart = Chart("c", "C", [line], Axis("n", [1, 100], log10), Axis("AP", [0, 1]))
+    axes = matplotlib_figure().subplots()
+    chart.draw(axes)
+    (line,) = axes.get_lines()
+    assert line.get_xydata().tolist() == [[0.0, 0.5], [2.0, 0.7]]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "100"]
+    assert axes.get_xticks().tolist() == [0, 2]
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_legend().get_texts()[0].get_text()) == ("n", "AP", "one")
+
+
+def test_picture_is_refused_without_charts_or_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidInputError, match=r"none\.png: expected something with a chart, got none\. Write a page"):
+        write_picture([], tmp_path / "none.png")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(InvalidInputError, match=r"matplotlib: expected it installed .*\(extra plot\)"):
+        matplotlib_figure()

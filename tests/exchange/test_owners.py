@@ -218,7 +218,7 @@ def test_rows_that_count_from_0_have_the_columns_of_lightgbm(tmp_path: Path) -> 
         (b'{"format": "rerank-model", "version": 1}', "got a model of rerank. Read it with rerank.read_model"),
         (b'[\n  { "bias": [ 0 ], "weight": [ 1 ] }\n]', "got the dump of a linear model of XGBoost. Train it again"),
         (json.dumps(['{ "nodeid": 0, "leaf": 1 }']).encode(), "got a list of texts. Join them: '['"),
-        (b"\x08\x03\x12\x08CatBoost", "got ONNX, which is only written. Import the model that it was made of"),
+        (b"\x08\x03\x12\x08CatBoost", "got ONNX or Core ML, which are not read. Import the model that it was made of"),
         (b"binf\x00\x00", "got the old binary form of XGBoost. Save the model with save_model"),
         (b"version https://git-lfs.github.com/spec/v1\n", "got the pointer of Git LFS to it. Fetch it with"),
     ],

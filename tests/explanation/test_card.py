@@ -157,7 +157,7 @@ def test_page_shows_the_reliability_of_a_calibrated_model() -> None:
     random = np.random.default_rng(0)
     probabilities = random.random(300)
     found = Reliability.of(random.random(300) < probabilities, probabilities)
-    figure = reliability_figure(found)
+    figure = reliability_figure(found).element()
     text = "".join(figure.itertext())
     assert f"Brier score {found.brier:.4f}, expected calibration error {found.error:.4f}" in text
     assert "as promised" in text
