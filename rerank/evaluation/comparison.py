@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, check_known, shown
+from rerank.errors import InvalidInputError, check_known
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate, judgements_of
 from rerank.evaluation.page import Axis, Chart, Section, Series, page_text, ticks
 from rerank.evaluation.significance import (
@@ -31,7 +31,7 @@ from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measures
 from rerank.runtime.arithmetic import log2_of
 from rerank.runtime.codec import finite
-from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, counted
+from rerank.types import Floats, Ids, Ints, Qrels, Run, counted
 from rerank.types.data_frames import new_frame
 from rerank.types.text_tables import text_table
 
@@ -54,7 +54,7 @@ class QueryChange:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown):
+class Comparison:
     """Evaluation results of several runs, and the differences of each to the baseline.
 
     Parameters
@@ -164,19 +164,13 @@ class Comparison(Shown):
         p_values = {f"p_{test}": p_value for test, p_value in figures.pop("p_values").items()}
         return {**figures, **p_values, "p_value": self.p_values[run][measure]}
 
-    def summary(self) -> str:
-        """Return the counts and the baseline."""
-        counts = f"{counted(len(self.results), 'run')}, {counted(len(self.measures), 'measure')}"
-        return f"Comparison: {counts}, baseline {shown(self.baseline)}"
-
-    def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
-        """Return the means of each run."""
-        rows = [[name, *(result[measure] for measure in self.measures)] for name, result in self.results.items()]
-        return ["run", *self.measures], rows, len(rows)
-
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return means, differences with intervals and p, and notes as text."""
         return render(self)
+
+    def _repr_markdown_(self) -> str:
+        """Return the same tables for a notebook."""
+        return render(self, "markdown")
 
     def is_significant(self, run: str, measure: str) -> bool:
         """Whether the corrected p is below 0.05."""

@@ -21,7 +21,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown, suggestion
 from rerank.evaluation.page import Account, Axis, Chart, Section, Series, ticks
 from rerank.experiments.study import versions
-from rerank.explanation.explain import base_in_words, feature_meanings
+from rerank.explanation.explain import feature_meanings
 from rerank.features.columns import directions
 from rerank.features.recipe import Recipe
 from rerank.files.inputs import data_of
@@ -37,7 +37,6 @@ from rerank.trees.constraints import FEATURES, SplitConstraints
 from rerank.types import RankingData, counted
 
 LISTED = 20  # features, of all that the model has
-NOT_STORED = "not kept in the model file"
 GENERAL = (
     "It reorders the candidates of a query. Scores compare documents of one query, not documents of different queries"
 )
@@ -117,7 +116,7 @@ def model_card(
     data = None if data is None else data_of(data)
     wrote = [(f"{name}, which wrote this card", number) for name, number in versions().items() if number]
     sections = (
-        Section("Model", rows=_about(model)),
+        Section("Model", rows=[*model.about().items(), ("checksum", model.checksum())]),
         Section("Intended use", [_use(model)]),
         Section("Data", rows=_data(model, data)),
         Section("Features", rows=_features(model)),
@@ -128,13 +127,6 @@ def model_card(
         Section("Versions", rows=[("model file", f"{FORMAT} {VERSION}"), *wrote]),
     )
     return ModelCard(f"Model card: {name}", sections)
-
-
-def _about(model: Ranker) -> list[Row]:
-    rows = [("ranker", f"{type(model).__name__} ({model.kind})"), ("consists of", model.size_in_words())]
-    start = base_in_words(model.base_) or ("nothing" if isinstance(model.base_, NoBase) else model.base_.kind)
-    weight = getattr(model, "base_weight_", None)
-    return [*rows, ("starts from", start if weight is None else f"{start}; {weight}"), ("checksum", model.checksum())]
 
 
 def _use(model: Ranker) -> str:
@@ -155,12 +147,9 @@ def _use(model: Ranker) -> str:
 def _data(model: Ranker, data: RankingData | None) -> list[Row]:
     """Return what the model was made from, as far as the model file says it, and what the given data are."""
     made = model.fingerprint_ or {}
-    counts_of = ", ".join(f"{made[name]:,} {name}" for name in ("documents", "terms") if made.get(name) is not None)
     rows = [
-        ("collection", counts_of or NOT_STORED),
         ("language", str(made.get("language") or "")),
         ("checksum of the index", str(made.get("checksum", ""))),
-        ("candidates", str(model.retriever_ or NOT_STORED)),
         ("other runs", ", ".join(model.run_retrievers_)),
     ]
     if model.calibration_ is not None:
@@ -183,7 +172,7 @@ def _data(model: Ranker, data: RankingData | None) -> list[Row]:
 
 def _features(model: Ranker) -> list[Row]:
     recipe = model.recipe_ or {}
-    rows = [("number", f"{model.n_features_in_:,}, of which {len(model.features_read()):,} have an effect")]
+    rows = []
     for part in ("fields", "families", "functions", "numbers", "runs"):
         if recipe.get(part):
             rows.append((part, ", ".join(map(str, recipe[part]))))
@@ -199,8 +188,8 @@ def _importances(model: Ranker) -> list[Row]:
 
 
 def _measures(model: Ranker, data: RankingData | None, measures: Iterable[Any]) -> list[Row]:
-    """Return what the model was trained for, its values in the training, and those on given data with labels."""
-    rows = [("trained for", str(model.metric))]
+    """Return the values of the model in its training, and those on given data with labels."""
+    rows = []
     for name, history in model.evals_result_.get("valid", {}).items():
         best = f"{history[model.best_iteration_]:.4f} after {counted(model.best_iteration_, 'iteration')}"
         rows.append((f"{name} on the queries that ended the training", f"{best}, {history[0]:.4f} before"))

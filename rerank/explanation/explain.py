@@ -22,7 +22,7 @@ from rerank.features.recipe import Recipe
 from rerank.files.inputs import RunLike, TopicsLike, run_of, topics_of
 from rerank.index.bound_model import BoundModel, Scored
 from rerank.index.index import Index, opened
-from rerank.rankers.bases import Base, CandidateRunBase, FeatureBase, ModelBase, OtherRunBase, run_scores
+from rerank.rankers.bases import NoBase, OtherRunBase, run_scores
 from rerank.rankers.ranker import Ranker
 from rerank.types import Run, Topics
 
@@ -374,7 +374,7 @@ def explain(
         pairs = (own[column], others[column]), (added[column], others_added[column])
         features.append(ExplainedFeature(name, meaning, unit, *pairs, evidence))
     features.sort(key=lambda feature: -abs(feature.difference))
-    start = base_in_words(model.base_) if base is None else f"the score of the run {base.name}"
+    start = "" if isinstance(model.base_, NoBase) else str(model.base_ if base is None else OtherRunBase(base.name))
     return Explanation(query, topic[query], model.kind, start, scored.data.n_rows, (first, second), tuple(features))
 
 
@@ -418,17 +418,6 @@ def feature_meanings(recipe: Recipe) -> dict[str, tuple[str, str, str]]:
             else:
                 meanings[name] = meaning, feature.unit, evidence
     return meanings
-
-
-def base_in_words(base: Base) -> str:
-    """Return what a model starts from, in words; empty for a cold start and for the unsupervised ranking."""
-    if isinstance(base, CandidateRunBase):
-        return "the score of the candidates' run"
-    if isinstance(base, OtherRunBase):
-        return f"the score of the run {base.name}"
-    if isinstance(base, FeatureBase):
-        return f"the feature {base.name}"
-    return f"the score of another model ({base.model.kind})" if isinstance(base, ModelBase) else ""
 
 
 def _topic(topics: Topics, query: str) -> Topics:

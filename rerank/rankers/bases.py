@@ -40,13 +40,18 @@ class Base(ABC):
                   neither
     by_query      whether they depend on the other candidates of the query
     worth         number of training queries that teach as much as the base knows (base_weight.py)
+    words         what a model starts from, in words, with members of the base in braces
     """
 
     kind: ClassVar[str]
+    words: ClassVar[str]
     needs: tuple[str, ...] = ()
     source: str | None = None
     by_query: bool = False
     worth: ClassVar[float] = 0.0
+
+    def __str__(self) -> str:
+        return self.words.format(**vars(self))
 
     @abstractmethod
     def scores(self, data: RankingData) -> Floats:
@@ -76,6 +81,7 @@ class NoBase(Base):
     """A cold start: every document begins at 0."""
 
     kind: ClassVar[str] = "none"
+    words: ClassVar[str] = "nothing"
 
     def scores(self, data: RankingData) -> Floats:
         """Return zeros."""
@@ -91,6 +97,7 @@ class FeatureBase(Base):
 
     name: str
     kind: ClassVar[str] = "feature"
+    words: ClassVar[str] = "the feature {name}"
 
     @property
     def needs(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -127,6 +134,7 @@ class UnsupervisedBase(Base):
 
     features: tuple[str, ...]
     kind: ClassVar[str] = UNSUPERVISED
+    words: ClassVar[str] = "the unsupervised ranking"
     by_query: ClassVar[bool] = True  # type: ignore[misc]
     worth: ClassVar[float] = 10.0
 
@@ -163,6 +171,7 @@ class CandidateRunBase(Base):
     """The run that the rows came from; the data carry its scores."""
 
     kind: ClassVar[str] = "candidates"
+    words: ClassVar[str] = "the score of the candidates' run"
     source: ClassVar[str | None] = CANDIDATES  # type: ignore[misc]
 
     def scores(self, data: RankingData) -> Floats:
@@ -181,6 +190,7 @@ class OtherRunBase(Base):
 
     name: str
     kind: ClassVar[str] = "run"
+    words: ClassVar[str] = "the score of the run {name}"
 
     def scores(self, data: RankingData) -> Floats:
         """Refuse: the run of these queries was not given."""
@@ -195,6 +205,7 @@ class GivenScoresBase(Base):
     """Scores that the caller passes to `fit` and `predict` as `init_score`."""
 
     kind: ClassVar[str] = "init_score"
+    words: ClassVar[str] = "the scores that it is given (init_score)"
 
     def scores(self, data: RankingData) -> Floats:
         """Refuse: the scores of these rows were not given."""
@@ -210,6 +221,7 @@ class ModelBase(Base):
 
     model: Any
     kind: ClassVar[str] = "model"
+    words: ClassVar[str] = "the score of another model ({model.kind})"
 
     @property
     def needs(self) -> tuple[str, ...]:  # type: ignore[override]

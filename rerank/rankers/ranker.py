@@ -81,6 +81,9 @@ from rerank.types import Floats, Ints, RankingData, Run, counted
 from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
 from rerank.types.statistics import Statistics
+from rerank.types.text_tables import text_table
+
+NOT_STORED = "not kept in the model file"
 
 
 class Ranker(Estimator):
@@ -872,6 +875,32 @@ class Ranker(Estimator):
 
         """
         return counted(self.best_iteration_, "iteration")
+
+    def about(self) -> dict[str, str]:
+        """Return what a fitted ranker is and what it was made from, in words.
+
+        Returns
+        -------
+        dict of str to str
+            What it consists of, its features, what it starts from, its measure, candidates and collection, by name.
+
+        """
+        start, weight = str(self.base_), getattr(self, "base_weight_", None)
+        made = self.fingerprint_ or {}
+        counts = [f"{made[name]:,} {name}" for name in ("documents", "terms") if made.get(name) is not None]
+        return {
+            "ranker": f"{type(self).__name__} ({self.kind})",
+            "consists of": self.size_in_words(),
+            "features": f"{self.n_features_in_:,}, of which {len(self.features_read()):,} have an effect",
+            "starts from": start if weight is None else f"{start}; {weight}",
+            "trained for": str(self.metric),
+            "candidates": str(self.retriever_ or NOT_STORED),
+            "collection": ", ".join(counts) or NOT_STORED,
+        }
+
+    def _repr_html_(self) -> str | None:
+        """Return what a fitted ranker is as a table, for a notebook."""
+        return text_table(list(self.about().items()), ("", ""), 2, "html") if self.__sklearn_is_fitted__() else None
 
     def __str__(self) -> str:
         """Return the parameters that are not the defaults, and of a fitted ranker its size."""

@@ -19,7 +19,8 @@ def compared() -> Comparison:
 
 def test_comparison_is_shown_with_differences_and_p(compared: Comparison) -> None:
     text = str(compared)
-    assert text == render(compared)
+    assert text == repr(compared) == render(compared)
+    assert compared._repr_markdown_() == render(compared, "markdown")
     assert "95 % interval" in text
     assert re.search(r"\nbetter +RR +\+0\.4167", text)
 

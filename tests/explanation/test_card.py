@@ -31,11 +31,12 @@ def test_card_of_a_model_of_an_index_names_what_it_was_made_from(
     model.save(tmp_path / "model.json")
     card = rerank.model_card(tmp_path / "model.json")
     assert card.title == "Model card: model.json"
-    data = rows(card, "Data")
-    assert data["collection"].startswith(f"{len(collection.documents)} documents")
-    assert data["candidates"] == str(model.retriever_)
-    assert data["judged queries"].startswith(f"{len(topics)}, ")
-    assert rows(card, "Model")["starts from"].startswith("unsupervised; weight of the base")
+    about = rows(card, "Model")
+    assert about["collection"].startswith(f"{len(collection.documents)} documents")
+    assert about["candidates"] == str(model.retriever_)
+    assert about["starts from"].startswith("the unsupervised ranking; weight of the base")
+    assert all(f"<td>{text}" in model._repr_html_() for text in (model.size_in_words(), "the unsupervised ranking"))
+    assert rows(card, "Data")["judged queries"].startswith(f"{len(topics)}, ")
     assert rows(card, "Model")["checksum"] == model.checksum()
     assert "families" in rows(card, "Features")
     assert rows(card, "Calibration")["Brier score"] == f"{model.calibration_.reliability.brier:.4f}"
@@ -72,10 +73,9 @@ def test_card_measures_the_model_on_given_data() -> None:
     counts = np.unique(held_out.labels, return_counts=True)[1]
     assert rows(card, "Data")["labels"] == f"0: {counts[0]}, 1: {counts[1]}"
     assert rows(card, "Data")["given data"] == "7 queries, 84 documents"
-    shares = rows(card, "Features")
-    assert shares["number"] == f"3, of which {len(model.features_read())} have an effect"
+    assert rows(card, "Model")["features"] == f"3, of which {len(model.features_read())} have an effect"
     gains = model.feature_importances_
-    assert shares["a"] == f"{gains[0] / gains.sum():.1%} of the importance"
+    assert rows(card, "Features")["a"] == f"{gains[0] / gains.sum():.1%} of the importance"
     with pytest.raises(ModelMismatchError, match="without c"):
         rerank.model_card(model, replace(held_out, X=held_out.X[:, :2], feature_names=("a", "b")))
 
@@ -105,7 +105,8 @@ def test_every_kind_of_ranker_has_a_card(kind: type) -> None:
     assert rows(card, "Model")["ranker"] == f"{kind.__name__} ({model.kind})"
     assert rows(card, "Model")["consists of"] == model.size_in_words()
     assert rows(card, "Calibration") == {"probabilities": "none: scores are not calibrated"}
-    assert rows(card, "Data")["collection"] == "not kept in the model file"
+    assert rows(card, "Model")["collection"] == "not kept in the model file"
+    assert kind()._repr_html_() is None
     assert card.to_html().startswith("<!DOCTYPE html>")
 
 

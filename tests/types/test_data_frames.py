@@ -329,13 +329,6 @@ def test_tables_of_results_show_the_means() -> None:
     qrels, run = {"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0}, "r": {"b": 2.0, "a": 1.0}}
     result = evaluate(qrels, run, ["AP", "relstring"])
     assert repr(result).splitlines()[0] == "EvaluationResult 'rerank': 2 queries, AP 0.7500"
-    comparison = compare(qrels, {"<b>": run, "two": run}, ["AP"])
-    assert repr(comparison).splitlines() == [
-        "Comparison: 2 runs, 1 measure, baseline '<b>'",
-        "run    AP",
-        "<b>  0.75",
-        "two  0.75",
-    ]
 
 
 def test_pandas_is_imported_only_where_a_frame_is_made() -> None:
