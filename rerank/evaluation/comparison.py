@@ -15,7 +15,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, check_known
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate, judgements_of
-from rerank.evaluation.page import Axis, Chart, Section, Series, page_text, ticks
+from rerank.evaluation.page import Axis, Chart, Section, page_text, ticks
 from rerank.evaluation.significance import (
     CORRECTIONS,
     LEVEL,
@@ -555,18 +555,17 @@ def report(
 
 
 def gains_chart(comparison: Comparison) -> Chart:
-    """Return a line for each run: the difference of every query to the baseline, the greatest gain first."""
+    """Return a line for each run: the difference of every query to the baseline, which is level, the greatest first."""
     measure = comparison.compared[0]
-    series = []
-    for number, run in enumerate(comparison.systems, 1):
+    lines = {}
+    for run in comparison.systems:
         gains = [change.difference for change in comparison.changes(run, measure)]
-        series.append(Series(run, [(float(place), gain) for place, gain in enumerate(gains, 1)], number))
-    heights = [0.0, *(height for line in series for _, height in line.points)]
-    longest = max(len(line.points) for line in series)
+        lines[run] = [(float(place), gain) for place, gain in enumerate(gains, 1)]
+    longest = float(max(map(len, lines.values())))
     caption = f"{measure} of each query, less that of {comparison.baseline}"
-    x = Axis("queries, the greatest gain first", ticks(0.0, float(longest)))
-    y = Axis(f"difference in {measure}", ticks(min(heights), max(heights)))
-    return Chart("gains", caption, series, x, y)
+    x = Axis("queries, the greatest gain first", ticks(0.0, longest))
+    lines = {comparison.baseline: [(0.0, 0.0), (longest, 0.0)], **lines}
+    return Chart("gains", caption, lines, x, f"difference in {measure}")
 
 
 def _gains_and_losses(

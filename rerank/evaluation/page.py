@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from math import ceil, floor, log10
@@ -218,15 +218,6 @@ def _clean(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Series:
-    """A line: its name, its points by ascending x, and the number of its colour."""
-
-    name: str
-    points: Sequence[Point]
-    number: int
-
-
-@dataclass(frozen=True)
 class Axis:
     """Label, ticks and scale of an axis."""
 
@@ -254,45 +245,56 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 @dataclass(frozen=True)
 class Chart:
-    """A line chart: a name that is unique in its page, a caption, lines and axes."""
+    """A line chart.
+
+    name     unique in its page
+    lines    points by ascending x of each line, by its name
+    measure  what the other axis is of
+    """
 
     name: str
     caption: str
-    series: Sequence[Series]
+    lines: Mapping[str, Sequence[Point]]
     x: Axis
-    y: Axis
+    measure: str
+
+    @property
+    def y(self) -> Axis:
+        """The axis of the measure, over the range of the lines."""
+        heights = [height for line in self.lines.values() for _, height in line]
+        return Axis(self.measure, ticks(min(heights), max(heights)))
 
     def element(self) -> Element:
         """Return the chart as SVG, with its caption and its legend."""
         width = WIDTH - LEFT - RIGHT
         height = HEIGHT - TOP - BOTTOM
 
-        def point(value: Point) -> str:
-            x, y = value
-            return f"{self.x.position(x, LEFT, width):.1f},{self.y.position(y, TOP + height, -height):.1f}"
+        y = self.y
 
-        described = "; ".join(f"{one.name} {one.points[0][1]:.4g} to {one.points[-1][1]:.4g}" for one in self.series)
+        def point(value: Point) -> str:
+            return f"{self.x.position(value[0], LEFT, width):.1f},{y.position(value[1], TOP + height, -height):.1f}"
+
+        described = "; ".join(f"{name} {line[0][1]:.4g} to {line[-1][1]:.4g}" for name, line in self.lines.items())
         lines = [
-            element("polyline", points=" ".join(map(point, one.points)), class_=f"series s{one.number % STYLES}")
-            for one in self.series
+            element("polyline", points=" ".join(map(point, line)), class_=f"series s{number % STYLES}")
+            for number, line in enumerate(self.lines.values())
         ]
         chart = element(
             "svg",
             element("title", self.caption, id=f"{self.name}-title"),
             element("desc", described, id=f"{self.name}-desc"),
-            [*_y_axis(self.y, height), *_x_axis(self.x, TOP + height, width), *lines],
+            [*_y_axis(y, height), *_x_axis(self.x, TOP + height, width), *lines],
             viewBox=f"0 0 {WIDTH} {HEIGHT}",
             role="img",
             aria_labelledby=f"{self.name}-title {self.name}-desc",
         )
-        keys = element("ul", map(_key, self.series), class_="keys")
+        keys = element("ul", list(map(_key, range(len(self.lines)), self.lines)), class_="keys")
         return element("figure", element("figcaption", f"{self.caption}."), keys, chart)
 
     def draw(self, axes: Any) -> None:
         """Draw the chart on axes of matplotlib; its caption is left to the text around the picture."""
-        for one in self.series:
-            places, heights = zip(*one.points, strict=True)
-            axes.plot(list(map(self.x.scale, places)), heights, label=one.name)
+        for name, line in self.lines.items():
+            axes.plot([self.x.scale(place) for place, _ in line], [height for _, height in line], label=name)
         axes.set_xticks(list(map(self.x.scale, self.x.ticks)), [f"{tick:g}" for tick in self.x.ticks])
         axes.set(xlabel=self.x.label, ylabel=self.y.label)
         axes.legend()
@@ -323,10 +325,10 @@ def write_picture(charts: Sequence[Chart], path: str | Path) -> None:
         figure.savefig(file, format=ending[1:], dpi=200, metadata=PICTURES[ending])
 
 
-def _key(series: Series) -> Element:
+def _key(number: int, name: str) -> Element:
     """Return an entry of a legend: a name with its line."""
-    line = element("line", x1=0, y1=4, x2=28, y2=4, class_=f"series s{series.number % STYLES}")
-    return element("li", element("svg", line, viewBox="0 0 28 8", aria_hidden="true"), series.name, class_="key")
+    line = element("line", x1=0, y1=4, x2=28, y2=4, class_=f"series s{number % STYLES}")
+    return element("li", element("svg", line, viewBox="0 0 28 8", aria_hidden="true"), name, class_="key")
 
 
 def _y_axis(y: Axis, height: float) -> list[Element]:
@@ -374,13 +376,8 @@ class Curve(Account):
         for system, number, value, *_ in self.rows[:n_rows]:
             lines.setdefault(system, []).append((float(number), value))
         ends = x.ticks[0], x.ticks[-1]
-        series = [
-            Series(system, points if len(points) > 1 else [(end, points[0][1]) for end in ends], number)
-            for number, (system, points) in enumerate(lines.items())
-        ]
-        values = [value for line in series for _, value in line.points]
-        y = Axis(self.measure, ticks(min(values), max(values)))
-        return Chart("curve", self.title, series, x, y)
+        lines |= {name: [(end, line[0][1]) for end in ends] for name, line in lines.items() if len(line) == 1}
+        return Chart("curve", self.title, lines, x, self.measure)
 
     def write(self, folder: Path, name: str) -> None:
         """Write the rows, and the page."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, suggestion
-from rerank.evaluation.page import Account, Axis, Chart, Section, Series, ticks
+from rerank.evaluation.page import Account, Axis, Chart, Section, ticks
 from rerank.experiments.study import versions
 from rerank.explanation.explain import feature_meanings
 from rerank.features.columns import directions
@@ -252,10 +252,10 @@ def reliability_figure(reliability: Reliability) -> Chart:
     """Return the share of relevant documents by promised probability."""
     points = list(zip(reliability.predicted.tolist(), reliability.observed.tolist(), strict=True))
     scale = ticks(0.0, max(map(max, points)))
-    series = [Series("observed", points, 0), Series("as promised", [(0.0, 0.0), (scale[-1], scale[-1])], 1)]
+    lines = {"observed": points, "as promised": [(0.0, 0.0), (scale[-1], scale[-1])]}
     figures = f"Brier score {reliability.brier:.4f}, expected calibration error {reliability.error:.4f}"
     caption = f"Observed share of relevant documents by promised probability, of queries not learned from. {figures}"
-    return Chart("reliability", caption, series, Axis("promised probability", scale), Axis("relevant", scale))
+    return Chart("reliability", caption, lines, Axis("promised probability", scale), "relevant")
 
 
 @dataclass(frozen=True)
@@ -328,14 +328,9 @@ class Dependence(Account):
         if len(known) < 2:
             return [Section("Values", (), rows, header, 0)]
         names = {"mean": "score", "10 % of the documents": "low", "90 % of the documents": "high"}
-        series = [
-            Series(name, [(point.value, getattr(point, part)) for point in known], number)
-            for number, (name, part) in enumerate(names.items())
-        ]
-        heights = [height for one in series for _, height in one.points]
+        lines = {name: [(point.value, getattr(point, part)) for point in known] for name, part in names.items()}
         x = Axis(self.feature, ticks(known[0].value, known[-1].value))
-        y = Axis("score, less its mean", ticks(min(heights), max(heights)))
-        chart = Chart("dependence", self.title, series, x, y)
+        chart = Chart("dependence", self.title, lines, x, "score, less its mean")
         return [Section("Values", (), rows, header, 0, [chart])]
 
 

@@ -37,14 +37,10 @@ class Shown:
 
     def __repr__(self) -> str:
         """Return the counts and the first rows as text."""
-        cells, rows, n_rows = self._cells()
-        aligned = []
-        for column, texts in enumerate(zip(*cells, strict=True)):
-            is_number = bool(rows) and all(isinstance(row[column], int | float) for row in rows)
-            width = max(map(len, texts))
-            aligned.append([text.rjust(width) if is_number else text.ljust(width) for text in texts])
-        lines = ["  ".join(line).rstrip() for line in zip(*aligned, strict=True)]
-        return "\n".join([self.summary(), *lines, *(["..."] if n_rows > len(rows) else [])])
+        (header, *cells), rows, n_rows = self._cells()
+        is_number = [all(isinstance(value, int | float) for value in column) for column in zip(*rows, strict=True)]
+        table = text_table(cells, header, [*is_number, True].index(True), "plain")
+        return "\n".join([self.summary(), table, *(["..."] if n_rows > len(rows) else [])])
 
 
 def text_table(rows: Sequence[Sequence[Any]], header: Sequence[str], n_left: int = 1, form: str = "simple") -> str:

@@ -24,7 +24,7 @@ from rerank.evaluation.comparison import (
     query_details,
     report,
 )
-from rerank.evaluation.page import PICTURES, Axis, Chart, Series, matplotlib_figure, ticks, write_picture
+from rerank.evaluation.page import PICTURES, Axis, Chart, matplotlib_figure, ticks, write_picture
 from rerank.types import Qrels, Run
 from tests.evaluation.test_comparison import world
 
@@ -141,8 +141,8 @@ def test_chart_has_a_title_a_description_and_a_line_for_each_run(page: str, comp
     assert set((chart["aria-labelledby"] or "").split()) <= ids
     lines = [attributes["points"] or "" for tag, attributes in reader.tags if tag == "polyline"]
     n_queries = len(compared.results[compared.baseline].query_ids)
-    assert [len(points.split()) for points in lines] == [n_queries] * len(compared.systems)
-    heights = [float(point.split(",")[1]) for point in lines[0].split()]
+    assert [len(points.split()) for points in lines] == [2] + [n_queries] * len(compared.systems)  # first the baseline
+    heights = [float(point.split(",")[1]) for point in lines[1].split()]
     assert heights == sorted(heights)  # the greatest gain first, at the top
 
 
@@ -176,8 +176,8 @@ def test_ticks_are_round_few_and_hold_the_range(low: float, high: float) -> None
 @pytest.mark.parametrize("ending", PICTURES)
 def test_pictures_of_the_same_charts_are_the_same_bytes(ending: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    lines = [Series("one", [(1.0, 0.5), (100.0, 0.7)], 0), Series("two", [(1.0, 0.2), (10.0, 0.4)], 1)]
-    chart = Chart("curve", "A curve", lines, Axis("queries", [1, 10, 100], log10), Axis("AP", [0.0, 0.5, 1.0]))
+    lines = {"one": [(1.0, 0.5), (100.0, 0.7)], "two": [(1.0, 0.2), (10.0, 0.4)]}
+    chart = Chart("curve", "A curve", lines, Axis("queries", [1, 10, 100], log10), "AP")
     contents = []
     for name in ("first", "second"):
         write_picture([chart, chart], tmp_path / f"{name}{ending}")
@@ -188,8 +188,7 @@ def test_pictures_of_the_same_charts_are_the_same_bytes(ending: str, tmp_path: P
 
 def test_chart_is_drawn_with_its_lines_ticks_and_names() -> None:
     pytest.importorskip("matplotlib")
-    line = Series("one", [(1.0, 0.5), (100.0, 0.7)], 0)
-    chart = Chart("c", "C", [line], Axis("n", [1, 100], log10), Axis("AP", [0, 1]))
+    chart = Chart("c", "C", {"one": [(1.0, 0.5), (100.0, 0.7)]}, Axis("n", [1, 100], log10), "AP")
     axes = matplotlib_figure().subplots()
     chart.draw(axes)
     (line,) = axes.get_lines()

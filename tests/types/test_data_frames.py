@@ -298,12 +298,12 @@ def test_table_of_a_run_is_short() -> None:
     run = replace(Run.of({"q1": {"d1": 2.5, "d2": 1.0}, "q2": {f"d{n}": float(-n) for n in range(9)}}), name="bm25")
     assert repr(run).splitlines() == [
         "Run 'bm25': 2 queries, 11 documents",
-        "query_id  doc_id  score  rank",
-        "q1        d1        2.5     1",
-        "q1        d2          1     2",
-        "q2        d0          0     1",
-        "q2        d1         -1     2",
-        "q2        d2         -2     3",
+        "query_id    doc_id      score    rank",
+        "q1          d1            2.5       1",
+        "q1          d2              1       2",
+        "q2          d0              0       1",
+        "q2          d1             -1       2",
+        "q2          d2             -2       3",
         "...",
     ]
     assert repr(replace(run, doc_ids=id_bytes(run.doc_ids))) == repr(run)
@@ -319,8 +319,8 @@ def test_table_of_topics_has_the_first_texts() -> None:
     topics = Topics.of({f"q{number}": "heat\tflow <b>" for number in range(7)})
     assert repr(topics).splitlines() == [
         "Topics: 7 queries",
-        "query_id  text",
-        *(f"q{number}        heat\\tflow <b>" for number in range(5)),
+        "query_id    text",
+        *(f"q{number}          heat\\tflow <b>" for number in range(5)),
         "...",
     ]
 
