@@ -25,7 +25,7 @@ def command(output: Path, library: Path | None) -> None:
     """
     from rerank.experiments.demo import run_demo
 
-    click.echo(run_demo(output, library).table)
+    click.echo(run_demo(output, library))
     click.echo(f"\n{next_commands(output)}")
 
 

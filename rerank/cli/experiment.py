@@ -138,7 +138,7 @@ def command(
             return
         runs = read_named_runs(run_files)
         result = rerank.run_experiment(*inputs, output, study, runs=runs, inputs=paths)
-    click.echo(result.table)
+    click.echo(result)
 
 
 def _paths(data: tuple[Path, ...], base: str, run_files: tuple[str, ...]) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def _repeat(folder: Path, output: Path, cluster: str | None) -> None:
     study = rerank.Study.from_dict(settings["study"], base)
     runs = read_named_runs(tuple(f"{name}={path}" for name, path in paths.get("runs", {}).items()))
     with _opened(paths, cluster) as inputs:
-        click.echo(rerank.run_experiment(*inputs, output, study, runs=runs, inputs=paths).table)
+        click.echo(rerank.run_experiment(*inputs, output, study, runs=runs, inputs=paths))
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate, jud
 from rerank.evaluation.page import Axis, Chart, Section, page_text, ticks
 from rerank.evaluation.significance import (
     CORRECTIONS,
-    LEVEL,
     SAMPLES,
     TESTS,
     PairedDifference,
@@ -136,27 +135,20 @@ class Comparison:
     def _by_run(self, of_pairs: Mapping[tuple[str, str], Any]) -> dict[str, dict[str, Any]]:
         return {run: {measure: of_pairs[run, measure] for measure in self.compared} for run in self.systems}
 
-    def to_frame(self, per_query: bool = False) -> Any:
-        """Return a pandas DataFrame."""
-        if per_query:
-            parts = [(name, *result.columns()) for name, result in self.results.items()]
-            names = np.concatenate([np.full(len(query_ids), name, dtype=object) for name, query_ids, _ in parts])
-            query_ids = np.concatenate([query_ids.astype(object) for _, query_ids, _ in parts])
-            measures = {key: np.concatenate([columns[key] for _, _, columns in parts]) for key in parts[0][2]}
-            return new_frame({"run": names, "query_id": query_ids, **measures})
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame of the means and differences; `results` has the values of each query."""
         rows = [
-            {"run": name, "measure": measure, "mean": result[measure], **self._figures(name, measure)}
+            {
+                "run": name,
+                "measure": measure,
+                "mean": result[measure],
+                **(self.statistics(name, measure) if (name, measure) in self.pairs else {}),
+            }
             for name, result in self.results.items()
             for measure in self.measures
         ]
         columns = dict.fromkeys(key for row in rows for key in row)
         return new_frame({key: [row.get(key, np.nan) for row in rows] for key in columns})
-
-    def _figures(self, run: str, measure: str) -> dict[str, Any]:
-        """Return every figure of a difference to the baseline, by name; nothing for the baseline itself."""
-        if run == self.baseline or measure not in self.compared:
-            return {"significant": False}
-        return {**self.statistics(run, measure), "significant": self.is_significant(run, measure)}
 
     def statistics(self, run: str, measure: str) -> dict[str, float]:
         """Return every statistic of a difference to the baseline, by name, of a measure that is `compared`."""
@@ -171,10 +163,6 @@ class Comparison:
     def _repr_markdown_(self) -> str:
         """Return the same tables for a notebook."""
         return render(self, "markdown")
-
-    def is_significant(self, run: str, measure: str) -> bool:
-        """Whether the corrected p is below 0.05."""
-        return self.p_values[run][measure] < 1.0 - LEVEL
 
     def changes(self, run: str, measure: str) -> list[QueryChange]:
         """Return the change of every query of both runs, the largest gain first, the largest loss last."""

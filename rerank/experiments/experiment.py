@@ -192,17 +192,11 @@ class StudyResult:
             remarks.append(f"standard deviation of {self.measure} over random states: {figures}")
         return compare_results(self.results, self.baseline, added=self.added, remarks=remarks)
 
-    @property
-    def table(self) -> str:
-        """The comparison as text."""
-        return str(self.comparison)
-
     def __repr__(self) -> str:
-        return self.table
+        return repr(self.comparison)
 
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame, see `Comparison.to_frame`."""
-        return self.comparison.to_frame()
+    def _repr_markdown_(self) -> str:
+        return self.comparison._repr_markdown_()
 
     @property
     def folds(self) -> Mapping[str, int]:
@@ -701,7 +695,7 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
     if result.trials[0].gains:
         ScorerCurve(study.metric, result.trials[0].gains).write(folder, "scorer")
     texts = {
-        "table.txt": result.table + "\n",
+        "table.txt": f"{result}\n",
         "table.tex": render(result.comparison, "latex") + "\n",
         "report.html": report("Cross-validation", result.comparison, (), {}, {}),
     }

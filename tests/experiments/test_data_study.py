@@ -80,7 +80,7 @@ def test_study_compares_base_cold_adapted_dense_and_fused(
         output=tmp_path / "study",
     )
     assert list(result.runs) == ["BM25", "dense", "RRF", "base", "LambdaMART", "LambdaSMART"]
-    assert all(f"\n{name} " in f"\n{result.table}" for name in result.runs)
+    assert all(f"\n{name} " in f"\n{result}" for name in result.runs)
     expected = {"base": model.rank(data), "dense": dense, "RRF": rerank.fuse([result.runs["BM25"], dense])}
     for system, run in expected.items():
         evaluated = rerank.evaluate(collection.qrels, run, ["nDCG@10", "AP"], complete=True)
@@ -132,12 +132,12 @@ def test_study_takes_paths_and_settings_by_name(
         index.path, tmp_path / "topics.tsv", tmp_path / "qrels.txt", k=30, folds=3, parameters=SMALL
     )
     study = Study(k=30, folds=3, parameters=SMALL)
-    assert from_paths.table == run_experiment(index, collection.topics, collection.qrels, study=study).table
+    assert str(from_paths) == str(run_experiment(index, collection.topics, collection.qrels, study=study))
     ranker = rerank.LambdaMART(**SMALL, metric="AP", random_state=3)
     given = Study(ranker=ranker)
     assert (given.ranker, given.metric, given.random_state, given.parameters) == ("lambdamart", "AP", 3, SMALL)
-    table = run_experiment(tmp_path / "data.npz", ranker=ranker).table
-    assert table == run_experiment([str(tmp_path / "data.npz")], study=given).table
+    table = str(run_experiment(tmp_path / "data.npz", ranker=ranker))
+    assert table == str(run_experiment([str(tmp_path / "data.npz")], study=given))
 
 
 def test_study_says_what_it_does_not_take(
@@ -167,7 +167,7 @@ def test_study_says_what_it_does_not_take(
 def test_data_without_scores_of_a_run_are_compared_with_the_first_system(data: RankingData) -> None:
     result = run_experiment(replace(data, base_scores=None), parameters=SMALL, base="feature:bm25.title")
     assert list(result.runs) == ["LambdaMART", "LambdaSMART"]
-    assert "difference to LambdaMART" in result.table
+    assert "difference to LambdaMART" in str(result)
     other = replace(data, retriever=None)
     assert list(run_experiment(other, parameters=SMALL, base="unsupervised").runs)[:2] == ["candidates", "unsupervised"]
 
@@ -197,8 +197,9 @@ def test_runs_that_lack_queries_count_them_as_zero(
 
 def test_study_result_is_shown_as_its_table(data: RankingData) -> None:
     result = run_experiment(data, base="run", parameters=SMALL)
-    assert repr(result) == str(result.comparison) == result.table
-    assert set(result.to_frame()["run"]) == set(result.runs)
+    assert repr(result) == str(result) == str(result.comparison)
+    assert result._repr_markdown_() == result.comparison._repr_markdown_()
+    assert set(result.comparison.to_frame()["run"]) == set(result.runs)
 
 
 def test_spread_over_random_states_is_that_of_studies_of_other_states(data: RankingData, tmp_path: Path) -> None:
@@ -213,8 +214,8 @@ def test_spread_over_random_states_is_that_of_studies_of_other_states(data: Rank
     noise = studies[0].trials[0].noise
     assert noise == {"LambdaMART": pytest.approx(np.std(means, ddof=1) * np.sqrt(3))}
     assert noise["LambdaMART"] > 0
-    assert f"standard deviation of nDCG@10 over random states: LambdaMART {noise['LambdaMART']:.4f}" in studies[0].table
+    assert f"standard deviation of nDCG@10 over random states: LambdaMART {noise['LambdaMART']:.4f}" in str(studies[0])
     assert json.loads((tmp_path / "0" / "results.json").read_text())["trials"][0]["noise"] == dict(noise)
     without = run_experiment(data, folds=folds, ranker="plackettluce")
     assert without.trials[0].noise == {}
-    assert "random states" not in without.table
+    assert "random states" not in str(without)

@@ -37,7 +37,7 @@ def test_experiment_compares_bm25_with_unsupervised_cold_and_warm(result: StudyR
         assert actual.measures == MEASURES
         assert sorted(actual.query_ids.tolist()) == sorted(collection.topics)
     assert result.results["LambdaMART"]["nDCG@10"] > result.results["BM25"]["nDCG@10"]
-    assert all(system in result.table for system in result.results)
+    assert all(system in str(result) for system in result.results)
 
 
 @REPEATED
@@ -80,7 +80,7 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
     assert dict(line.split("\t") for line in (folder / "folds.tsv").read_text().splitlines()) == {
         query_id: str(fold) for query_id, fold in result.folds.items()
     }
-    assert (folder / "table.txt").read_text() == result.table + "\n"
+    assert (folder / "table.txt").read_text() == f"{result}\n"
     means = [f"{actual['nDCG@10']:.4f}" for actual in result.results.values()]
     for name in ("table.tex", "report.html"):
         text = (folder / name).read_text()
@@ -88,7 +88,7 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
         assert f"features use history ({SOURCE})" in text
     used = {"history": SOURCE}
     assert figures["resources"] == json.loads((folder / "settings.json").read_text())["resources"] == used
-    assert f"\nfeatures use history ({used['history']})\n" in result.table
+    assert f"\nfeatures use history ({used['history']})\n" in str(result)
 
 
 @pytest.mark.parametrize("ranker", ["lambdamart", "plackettluce"])
@@ -101,7 +101,7 @@ def test_row_without_history_is_that_of_a_study_that_leaves_it_out(
     first, system, row = both.results
     assert (list(alone.results), row) == ([first, system], f"{system} without history")
     assert both.results[row].per_query == alone.results[system].per_query
-    assert (alone.resources, "features use" in alone.table) == ({}, False)
+    assert (alone.resources, "features use" in str(alone)) == ({}, False)
     found = replace(study, history=False, candidates="bm25:20,history:10")
     with pytest.raises(InvalidInputError, match="candidates: expected none of a history where it is left out"):
         run_experiment(index, collection.topics, collection.qrels, study=found)
@@ -113,7 +113,7 @@ def test_table_tests_what_was_asked_for_against_the_base(
     compared = result.comparison
     assert compared.baseline == json.loads((folder / "results.json").read_text())["baseline"] == "unsupervised"
     assert compared.systems == (*SYSTEMS, "BM25", "LambdaMART without history")
-    assert "Holm over 2 runs x 3 measures\n\nadded, and corrected apart: BM25, LambdaMART without" in result.table
+    assert "Holm over 2 runs x 3 measures\n\nadded, and corrected apart: BM25, LambdaMART without" in str(result)
     asked = compare_results({name: result.results[name] for name in ("unsupervised", *SYSTEMS)})
     assert asked.p_values == {name: compared.p_values[name] for name in SYSTEMS}
     study = replace(STUDY, folds=3, base="none", history=False, baseline="LambdaMART")
@@ -208,7 +208,7 @@ def test_experiment_does_not_depend_on_the_order_of_its_input(
     qrels = {query_id: dict(reversed(docs.items())) for query_id, docs in reversed(collection.qrels.items())}
     again = run_experiment(index, topics, qrels, study=STUDY)
     assert again.folds == result.folds
-    assert again.table == result.table
+    assert str(again) == str(result)
     for system in SYSTEMS:
         assert [m.to_dict() for m in again.models[system]] == [m.to_dict() for m in result.models[system]]
         assert {q: again.runs[system][q] for q in topics} == {q: result.runs[system][q] for q in topics}
