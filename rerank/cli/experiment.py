@@ -159,7 +159,7 @@ def _paths(data: tuple[Path, ...], base: str, run_files: tuple[str, ...]) -> dic
 def _study(folds: str, recipe: Path | None, settings: Mapping[str, Any]) -> rerank.Study:
     """Return the settings of the options, which have the names of `Study`'s; those that are not set are its own."""
     from rerank.metrics.registry import parse_measures
-    from rerank.runtime.codec import Whole as WholeNumber
+    from rerank.runtime.fields import Whole as WholeNumber
 
     parse_measures([settings["metric"], *settings["measures"]])  # refuses an unknown one before anything is computed
     chosen = {name: value for name, value in settings.items() if value not in (None, ())}

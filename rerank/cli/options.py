@@ -27,7 +27,7 @@ from rerank.errors import (
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
-    from rerank.runtime.codec import Field
+    from rerank.runtime.fields import Field
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -306,7 +306,7 @@ def ranker_parameters(
     from rerank.rankers.other_names import remedy
     from rerank.rankers.parameters import read_parameters, read_value
     from rerank.rankers.registry import ranker_class
-    from rerank.runtime.codec import SchemaError
+    from rerank.runtime.fields import SchemaError
 
     verb = click.get_current_context().info_name
     if ranker.lower() == "lambdasmart":

@@ -49,7 +49,8 @@ from rerank.files.source import (
     text,
     text_lines,
 )
-from rerank.runtime.codec import check_nesting, is_unicode
+from rerank.runtime.fields import is_unicode
+from rerank.runtime.json_text import check_nesting
 from rerank.runtime.output import path_of, whole_file
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, log, shown
 from rerank.exchange.registry import FormatFault, TreeModel, cannot_say, damage_found
-from rerank.runtime.codec import SchemaError
+from rerank.runtime.fields import SchemaError
 from rerank.trees.contributions import EMPTY_LEAF
 from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, Tree, category_bits
 from rerank.types import Floats, Ints

@@ -28,7 +28,7 @@ from rerank.exchange.build import (
     split_tree,
 )
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
-from rerank.runtime.codec import parse_json
+from rerank.runtime.json_text import parse_json
 from rerank.trees.forest import MOST_CATEGORIES, Tree
 from rerank.types import Ints
 

@@ -35,7 +35,8 @@ from rerank.exchange.build import (
 )
 from rerank.exchange.registry import Format, FormatFault, TreeModel, cannot_say, register
 from rerank.rankers.imported import stored_name
-from rerank.runtime.codec import SchemaError, check_nesting
+from rerank.runtime.fields import SchemaError
+from rerank.runtime.json_text import check_nesting
 from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, Tree, set_members
 from rerank.types import Floats, Ints, pointers
@@ -148,7 +149,7 @@ def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, lis
         line = text.decode().strip().partition("\n")[0]
         check_nesting(line)
         values = json.loads(line)
-        fields = [CategoryValues().read(column, {}) for column in values or ()]
+        fields = [CategoryValues().read(column) for column in values or ()]
     except (UnicodeDecodeError, ValueError, TypeError, SchemaError):
         raise FormatFault(
             "lists of values behind pandas_categorical", shown(text[:40].decode(errors="replace"))

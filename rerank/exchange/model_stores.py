@@ -5,7 +5,7 @@ from typing import Any
 
 from rerank.exchange.build import numbers
 from rerank.exchange.registry import PARAMETER, Format, FormatFault, LinearModel, compact_json
-from rerank.runtime.codec import parse_json
+from rerank.runtime.json_text import parse_json
 from rerank.types.retriever import CONTENTS
 
 SOLR_MODELS = b".ltr.model."

@@ -33,7 +33,7 @@ from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker, fitted_model
-from rerank.runtime.codec import LARGEST, SchemaError
+from rerank.runtime.fields import LARGEST, SchemaError
 from rerank.runtime.json_files import read_whole
 from rerank.runtime.output import check_outputs, path_of, whole_file
 from rerank.trees.forest import Forest

@@ -19,7 +19,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, check_known, shown
 from rerank.features.columns import default_features
 from rerank.features.recipe import FieldFamily, Recipe, known_families
-from rerank.runtime.codec import SchemaError
+from rerank.runtime.fields import SchemaError
 from rerank.runtime.registry import Registry
 from rerank.trees.forest import Forest
 from rerank.types import CONTENTS, Ints

@@ -56,7 +56,7 @@ from rerank.exchange.registry import (
     register,
 )
 from rerank.rankers.arrays import numbered_names
-from rerank.runtime.codec import parse_json
+from rerank.runtime.json_text import parse_json
 from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import Forest, Tree, set_members
 from rerank.types import CONTENTS, Floats, Ints, pointers
@@ -180,7 +180,7 @@ def _category_values(model: Any, n_features: int) -> dict[int, list[Any]]:
                 else []
             )
         if codes:
-            values[column] = CategoryValues().read(codes, {})
+            values[column] = CategoryValues().read(codes)
     return values
 
 

@@ -24,21 +24,8 @@ from rerank.metrics.registry import each_named, named
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker, fitted_model, given_base
 from rerank.rankers.registry import ranker_class
-from rerank.runtime.codec import (
-    Anything,
-    Field,
-    Items,
-    Plain,
-    Record,
-    SchemaError,
-    Sizes,
-    Table,
-    Text,
-    Whole,
-    at,
-    field_of,
-    plain,
-)
+from rerank.runtime.codec import field_of, plain
+from rerank.runtime.fields import Anything, Field, Items, Plain, Record, SchemaError, Table, Text, Whole, at
 from rerank.runtime.output import path_of, sole_writer, staged_folder, write_text
 from rerank.types import Run
 from rerank.version import __version__
@@ -54,10 +41,10 @@ CHECKED = ("k", "random_state", "threads", "tune")  # whatever made the study
 class _Folds(Field):
     """A number of folds, or the fold of each query."""
 
-    def read(self, value: Any, sizes: Sizes) -> Any:
+    def read(self, value: Any) -> Any:
         """Return the folds."""
         fold = Whole(0, 1_000_000)
-        return Table(fold).read(value, sizes) if isinstance(value, Mapping) else fold.read(value, sizes)
+        return Table(fold).read(value) if isinstance(value, Mapping) else fold.read(value)
 
 
 @dataclass(frozen=True)
@@ -133,9 +120,7 @@ class Study:
         kind, _, name = str(self.base).partition(":")
         if isinstance(self.base, str) and self.base not in BASES and not (name and kind in ("feature", MODEL, RUN)):
             raise _unknown_base(self.base)
-        Record({name: _STUDY.fields[name] for name in CHECKED}).read(
-            {name: getattr(self, name) for name in CHECKED}, {}
-        )
+        Record({name: _STUDY.fields[name] for name in CHECKED}).read({name: getattr(self, name) for name in CHECKED})
         object.__setattr__(self, "metric", named(self.metric))
         object.__setattr__(self, "measures", tuple(each_named(self.measures)))
 
@@ -217,7 +202,7 @@ class Study:
 
         """
         with at("study"):
-            settings = _STUDY.read(values, {})
+            settings = _STUDY.read(values)
         recipe = None if settings["recipe"] is None else Recipe.from_dict(settings["recipe"])
         base = model if settings["base"] in FILES and model is not None else settings["base"]
         return cls(**{**settings, "recipe": recipe, "base": base})
@@ -290,7 +275,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise MissingFileError(path, what)
     try:
-        settings = _FILE.read(of_line(path, None, json_object, read_text(path, what)), {})
+        settings = _FILE.read(of_line(path, None, json_object, read_text(path, what)))
     except SchemaError as error:
         raise FileFormatError(path, None, error.fault("Run the study again.")) from None
     settings["inputs"] = _paths(settings["inputs"], lambda part: os.path.normpath(folder.resolve() / part))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
 from rerank.files.source import read_toml
-from rerank.runtime.codec import Choice, Field, Names, Number, Record, SchemaError, Sizes, Table, Text
+from rerank.runtime.fields import Choice, Field, Names, Number, Record, SchemaError, Table, Text
 from rerank.runtime.registry import Registry, import_installed
 from rerank.types.retriever import PASSAGE_EXAMPLE, PASSAGE_RULE, Passages
 
@@ -172,7 +172,7 @@ def _names(chosen: Callable[[Family], bool]) -> tuple[str, ...]:
 class _Passages(Field):
     """Window and stride of passages, e.g. 200/100."""
 
-    def read(self, value: Any, sizes: Sizes) -> str:
+    def read(self, value: Any) -> str:
         """Return the passages in their shortest form."""
         try:
             return str(Passages.parse(value))
@@ -183,7 +183,7 @@ class _Passages(Field):
 class _Normalisation(Table):
     """A table of normalisations by column or pattern; a single word is for all columns."""
 
-    def read(self, value: Any, sizes: Sizes) -> dict[str, Any]:
+    def read(self, value: Any) -> dict[str, Any]:
         """Return the table."""
         table = {"*": value} if isinstance(value, str) else value
         if not isinstance(table, Mapping):
@@ -192,7 +192,7 @@ class _Normalisation(Table):
                 shown(value),
                 'Write e.g. normalisation = "zscore".',
             )
-        return super().read(table, sizes)
+        return super().read(table)
 
 
 _FIELDS: dict[str, Field] = {
@@ -292,7 +292,7 @@ class Recipe:
         optional = {part.name for part in fields(self) if part.default is None}
         values = {key: value for key, value in vars(self).items() if value is not None or key not in optional}
         try:
-            for key, value in Record(_FIELDS, partial=True).read(values, {}).items():
+            for key, value in Record(_FIELDS, partial=True).read(values).items():
                 object.__setattr__(self, key, value)
         except SchemaError as error:
             raise InvalidInputError(f"recipe: {error.fault('Correct it or leave it out.')}") from None

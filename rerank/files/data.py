@@ -31,7 +31,7 @@ from rerank.files.source import (
 )
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import store
-from rerank.runtime.codec import Record
+from rerank.runtime.fields import Record
 from rerank.runtime.output import path_of
 from rerank.runtime.store import Blocks, Kind, Stored
 from rerank.types import RankingData, query_rows

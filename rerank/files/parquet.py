@@ -31,7 +31,7 @@ from rerank.files.source import (
     json_object,
     of_line,
 )
-from rerank.runtime.codec import at
+from rerank.runtime.fields import at
 from rerank.runtime.json_files import checksum_of
 from rerank.runtime.mapped_rows import RowFile, row_blocks
 from rerank.runtime.output import whole_file
@@ -124,7 +124,7 @@ def _about(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
         message = f"metadata: expected the checksum {checksum_of(stored)}, got {shown(checksum)}. Write the file anew."
         raise InvalidInputError(message)
     with at("metadata"):
-        return ABOUT.read(stored, {})
+        return ABOUT.read(stored)
 
 
 def _values(column: Any) -> NDArray[Any]:

@@ -19,7 +19,8 @@ from rerank.files.source import (
     of_line,
     read_text,
 )
-from rerank.runtime.codec import Text, Whole, plain, restored
+from rerank.runtime.codec import plain, restored
+from rerank.runtime.fields import Text, Whole
 from rerank.runtime.output import write_text
 
 PERSON = "person"

@@ -29,8 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown
-from rerank.runtime import codec
-from rerank.runtime.codec import ParseFault, check_nesting, parse_toml
+from rerank.runtime.json_text import ParseFault, check_nesting, parse_json, parse_toml
 from rerank.runtime.output import path_of
 from rerank.types.ids import ID, ID_RULE, QUERY_ID, QUERY_RULE, WHITE_SPACE, Ids, Words, first_broken, repeated_row
 from rerank.types.query_rows import Ints
@@ -311,7 +310,7 @@ def finite_number(token: bytes) -> float | None:
 def json_object(content: str) -> dict[str, Any]:
     """Return the JSON object of a line, or of a whole text."""
     try:
-        members = codec.parse_json(content, finite=True)
+        members = parse_json(content, finite=True)
     except ParseFault as fault:
         remedy = "Correct it" if content.lstrip().startswith("{") else "Write one object a line"
         raise LineFault(f"expected a JSON object, got {fault}. {remedy}.") from None

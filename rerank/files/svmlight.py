@@ -97,7 +97,7 @@ class Header:
             check_ids("", (), self.feature_names)
         elif beginning == b"rerank":
             self.line = line
-            self.about = ABOUT.read(json_object(text(content)), {})
+            self.about = ABOUT.read(json_object(text(content)))
         elif counted := _COUNTED_FROM.findall(comment):
             said = {int((based or begun).lower() in (b"one", b"1")) for based, begun in counted}
             if len(said | ({self.first} - {None})) > 1 or not _CLEAR.match(comment):

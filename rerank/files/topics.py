@@ -36,7 +36,7 @@ from rerank.files.source import (
     text_lines,
     without_markup,
 )
-from rerank.runtime.codec import is_unicode
+from rerank.runtime.fields import is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
 from rerank.types.ids import WHITE_SPACE

@@ -20,7 +20,7 @@ from rerank.files.source import (
     filled_lines,
     of_line,
 )
-from rerank.runtime.codec import first_repeated
+from rerank.runtime.fields import first_repeated
 from rerank.types.ids import Ids, id_array
 
 IDS = ("id", "query_id", "qid", "doc_id", "docno")

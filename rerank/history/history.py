@@ -23,7 +23,8 @@ from rerank.files.inputs import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.source import check_file, open_source
 from rerank.history.judged import IndexHistory, Judged
 from rerank.history.neighbours import Neighbours, document_neighbours
-from rerank.runtime.codec import SchemaError, restored
+from rerank.runtime.codec import restored
+from rerank.runtime.fields import SchemaError
 from rerank.runtime.json_files import JsonFile, checksum_of
 from rerank.types import ForwardIndex, Qrels
 from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, same_ids

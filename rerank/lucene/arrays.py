@@ -34,7 +34,7 @@ from rerank.lucene.folder import (
 )
 from rerank.lucene.jvm import ask_json, open_index, stored_language
 from rerank.runtime import store
-from rerank.runtime.codec import Flag, Items, Plain, Record, Text, Whole, first_repeated
+from rerank.runtime.fields import Flag, Items, Plain, Record, Text, Whole, first_repeated
 from rerank.runtime.mapped_rows import expect_random_reads
 from rerank.runtime.progress import track
 from rerank.runtime.store import Fault, Kind, Stored, cache_folder, file_state, note_path, write_note

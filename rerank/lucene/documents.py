@@ -11,7 +11,8 @@ import numpy as np
 from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.files.corpus import ID_KEYS, of_hit
 from rerank.lucene.folder import shard_of
-from rerank.runtime.codec import check_nesting, is_unicode
+from rerank.runtime.fields import is_unicode
+from rerank.runtime.json_text import check_nesting
 from rerank.runtime.progress import track
 from rerank.types.data_frames import frame_rows, is_frame, is_missing, number_of
 from rerank.types.ids import MOST_LETTERS

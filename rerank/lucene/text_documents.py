@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from rerank.errors import InvalidInputError, check_known, shown
 from rerank.files.corpus import ID_KEYS
 from rerank.lucene.documents import field_order, is_text, joined_texts
-from rerank.runtime.codec import is_unicode
+from rerank.runtime.fields import is_unicode
 from rerank.types import CONTENTS, ForwardIndex
 from rerank.types.data_frames import number_of, plain_value
 

@@ -13,7 +13,7 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.runtime.codec import SchemaError, first_repeated
+from rerank.runtime.fields import SchemaError, first_repeated
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.trees.binned_data import BinnedData, Storage
@@ -220,7 +220,7 @@ def category_values(X: Any) -> dict[str, list[Any]]:
     columns = {str(name): column.cat.categories.tolist() for name, column in X.items() if hasattr(column, "cat")}
     for name, values in columns.items():
         try:
-            CategoryValues().read(values, {})
+            CategoryValues().read(values)
         except SchemaError as error:
             raise InvalidInputError(
                 f"X: expected {error.expected} as categories of column {name!r}, got {error.got}. Convert it by "

@@ -29,7 +29,7 @@ from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
 from rerank.rankers.validation import Validation
-from rerank.runtime.codec import Array, Text, Whole, check_length
+from rerank.runtime.fields import Array, Text, Whole, check_length
 from rerank.runtime.products import product
 from rerank.types import Floats
 

@@ -19,8 +19,8 @@ from rerank.metrics.base import Measure
 from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.training_set import TrainingSet
 from rerank.rankers.validation import Validation
-from rerank.runtime.codec import Number
 from rerank.runtime.elementary import array_exp, array_log
+from rerank.runtime.fields import Number
 from rerank.types import Floats
 
 RATIOS = np.array([0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])

@@ -21,7 +21,8 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.rankers.standard_scores import RANK, SCORES, standardised
-from rerank.runtime.codec import Choice, Field, Names, Record, SchemaError, Sizes, Text, plain
+from rerank.runtime.codec import plain
+from rerank.runtime.fields import Choice, Field, Names, Record, SchemaError, Text
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, RankingData, Run
 
@@ -302,11 +303,11 @@ class StoredBase(Field):
     def __init__(self, model: Field) -> None:
         self._fields = {"name": Text(), "features": Names(), "model": model}
 
-    def read(self, value: object, sizes: Sizes) -> Base:
+    def read(self, value: object) -> Base:
         """Return the base."""
         kinds: dict[str, Any] = {base.kind: base for base in Base.__subclasses__()}
         kind = value.get("kind") if isinstance(value, Mapping) else None
         names = [field.name for field in fields(kinds[kind])] if isinstance(kind, str) and kind in kinds else []
         record = Record({"kind": Choice(lambda: kinds), **{name: self._fields[name] for name in names}})
-        stored = record.read(value, sizes)
+        stored = record.read(value)
         return kinds[stored.pop("kind")](**stored)  # type: ignore[no-any-return]

@@ -36,7 +36,7 @@ from rerank.rankers.parameters import (
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
-from rerank.runtime.codec import Choice, Number, Whole, at
+from rerank.runtime.fields import Choice, Number, Whole, at
 from rerank.runtime.progress import track
 from rerank.trees.binned_data import BinnedData, bin_with
 from rerank.trees.booster import Booster, Gradients, StepLength

@@ -30,7 +30,7 @@ from rerank.metrics.base import ranks
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.probability_map import LogisticMap
 from rerank.rankers.standardizer import Standardizer
-from rerank.runtime.codec import LARGEST, Names, Number, SchemaError, Whole, at
+from rerank.runtime.fields import LARGEST, Names, Number, SchemaError, Whole, at
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 from rerank.types.order import query_order
 

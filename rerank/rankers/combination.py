@@ -26,7 +26,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class, stored_rankers
 from rerank.rankers.training_context import TrainingContext
 from rerank.rankers.training_set import TrainingSet
-from rerank.runtime.codec import Field, SchemaError, Sizes, Text
+from rerank.runtime.fields import Field, SchemaError, Text
 from rerank.runtime.progress import track
 from rerank.trees.content import bin_rows
 from rerank.types import Floats, Ints, query_rows
@@ -46,7 +46,7 @@ class Members(Field):
         """Return what names members."""
         return "text, or a sequence of rankers" + ", or None" * self.optional
 
-    def read(self, value: Any, sizes: Sizes) -> str | None:
+    def read(self, value: Any) -> str | None:
         """Return the text."""
         if value is None and self.optional:
             return None
@@ -56,7 +56,7 @@ class Members(Field):
             return spell_members(value)
         if not isinstance(value, str):
             raise SchemaError(f"{self.accepts()} of this package", shown(value))
-        text: str = Text().read(value, sizes)
+        text: str = Text().read(value)
         for member in read_members(text, {}):
             plain_parameters(member)
         return text

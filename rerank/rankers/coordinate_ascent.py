@@ -22,7 +22,7 @@ from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_pairs
 from rerank.rankers.validation import Validation
 from rerank.retrieval.best_alpha import TOLERANCE
-from rerank.runtime.codec import Whole
+from rerank.runtime.fields import Whole
 from rerank.runtime.products import array_dot
 from rerank.types import Floats, Ints
 

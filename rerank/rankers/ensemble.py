@@ -21,7 +21,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
-from rerank.runtime.codec import Choice, Number, SchemaError, Whole
+from rerank.runtime.fields import Choice, Number, SchemaError, Whole
 from rerank.runtime.products import cross_product, gram, inverse, product
 from rerank.runtime.progress import track
 from rerank.types import Floats, Ints, RankingData

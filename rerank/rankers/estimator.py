@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 from rerank.errors import InvalidInputError
 from rerank.rankers.other_names import check_names
 from rerank.rankers.parameters import read_parameters
-from rerank.runtime.codec import Field, SchemaError
+from rerank.runtime.fields import Field, SchemaError
 
 _ROUTED = ("fit", "predict", "score")  # methods whose further arguments scikit-learn may route
 

@@ -52,7 +52,7 @@ from rerank.retrieval.source_data import (
     source_directions,
     source_names,
 )
-from rerank.runtime.codec import SchemaError
+from rerank.runtime.fields import SchemaError
 from rerank.types import Floats, Ints, RankingData, Run, pointers, query_blocks, query_rows
 
 FEW = 100  # judged queries below which only weights are learned

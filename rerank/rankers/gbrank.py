@@ -11,7 +11,7 @@ from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import parameter
 from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet
-from rerank.runtime.codec import Flag, Number
+from rerank.runtime.fields import Flag, Number
 from rerank.trees.booster import Gradients
 from rerank.types import Floats
 

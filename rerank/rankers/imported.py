@@ -18,7 +18,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet
-from rerank.runtime.codec import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at, check_length
+from rerank.runtime.fields import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at, check_length
 from rerank.runtime.mapped_rows import changed_rows
 from rerank.trees.categories import check_codes
 from rerank.trees.contributions import add_contributions
@@ -143,8 +143,8 @@ class Imported(Untrained):
         """
         model = cls()
         with at("feature_names"):
-            names = Names().read(list(feature_names), {})
-        model._describe(names, Plain().read(recipe, {}))
+            names = Names().read(list(feature_names))
+        model._describe(names, Plain().read(recipe))
         model._restore({"evals_result": {}, **learned})
         return model
 

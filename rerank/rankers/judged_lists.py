@@ -31,8 +31,8 @@ from rerank.metrics.base import ranks
 from rerank.retrieval.source_data import (
     JUDGED,
 )
-from rerank.runtime.codec import Array, Names, SchemaError, Sizes, check_length
 from rerank.runtime.elementary import array_log2
+from rerank.runtime.fields import Array, Names, SchemaError, check_length
 from rerank.types import Floats, Ints, Qrels, RankingData, joined_rows, pointers, query_rows
 from rerank.types.ids import Ids, id_array
 from rerank.types.query_folds import numbered_groups
@@ -45,9 +45,9 @@ FIRST = 10  # documents of a list that are compared by `judged`
 class StoredIds(Names):
     """Different ids."""
 
-    def read(self, value: object, sizes: Sizes) -> Ids:  # type: ignore[override]
+    def read(self, value: object) -> Ids:  # type: ignore[override]
         """Return the ids."""
-        return id_array(list(super().read(value, sizes)))
+        return id_array(list(super().read(value)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet
 from rerank.rankers.validation import Validation
 from rerank.retrieval.best_alpha import TOLERANCE
-from rerank.runtime.codec import Choice, Flag, Number, Whole
+from rerank.runtime.fields import Choice, Flag, Number, Whole
 from rerank.trees.booster import StepLength
 from rerank.types import Floats
 

@@ -12,7 +12,7 @@ from rerank.rankers.nets import NetRanker
 from rerank.rankers.parameters import NORMALIZE, Metric, parameter
 from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet
-from rerank.runtime.codec import Flag, Whole
+from rerank.runtime.fields import Flag, Whole
 
 
 @register("lambdarank")

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import numpy as np
 
-from rerank.runtime.codec import Number, Text, Whole
+from rerank.runtime.fields import Number, Text, Whole
 from rerank.types import Floats, Ints, Run
 
 DEPTHS = (5, 10, 20, 50, 100)  # documents of a query that are scored

@@ -24,7 +24,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.standardizer import BLOCK, Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_pairs
-from rerank.runtime.codec import Number, Whole
+from rerank.runtime.fields import Number, Whole
 from rerank.runtime.products import array_dot, cross_product, gram, inverse, product
 from rerank.types import Floats, Ints, query_rows
 

@@ -14,7 +14,7 @@ from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import parameter
 from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet
-from rerank.runtime.codec import Choice
+from rerank.runtime.fields import Choice
 
 OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
     "ranknet": PreferencePairs,

@@ -5,7 +5,7 @@ from typing import Any
 
 from rerank.errors import shown
 from rerank.rankers.matching import NAMED
-from rerank.runtime.codec import Field, Items, Names, Number, SchemaError, Table, Whole, at
+from rerank.runtime.fields import Field, Items, Names, Number, SchemaError, Table, Whole, at
 from rerank.runtime.json_files import JsonFile
 
 FORMAT = "rerank-model"  # of a model file
@@ -34,7 +34,7 @@ def check_parts(model: Any) -> None:
         for name in names:
             if origin.get(name) is not None:
                 with at(f"{what}.{name}"):
-                    member.read(origin[name], {})
+                    member.read(origin[name])
     if not set(model.categories_) <= set(model.feature_names_):
         raise SchemaError("features of the model", shown(sorted(model.categories_)), path="categories")
     if model.history_ is not None and model.history_.checksum != (model.recipe_ or {}).get("history"):

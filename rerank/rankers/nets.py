@@ -24,8 +24,8 @@ from rerank.rankers.parameters import JOBS, SEED, base_parameter, parameter, sto
 from rerank.rankers.standardizer import BLOCK, Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet
-from rerank.runtime.codec import Number, Whole
 from rerank.runtime.elementary import exp
+from rerank.runtime.fields import Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.products import cross_product, product
 from rerank.runtime.threads import kernel_threads

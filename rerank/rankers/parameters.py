@@ -15,7 +15,7 @@ from textwrap import wrap
 from typing import Any, ClassVar
 
 from rerank.metrics.registry import measure_name
-from rerank.runtime.codec import Anything, Field, Record, Sizes, Text, Whole
+from rerank.runtime.fields import Anything, Field, Record, Text, Whole
 
 LONGEST_METRIC = 200  # characters
 NORMALIZE = "Whether to normalise the gradients of each query (lambdarank_norm of LightGBM)."
@@ -84,9 +84,9 @@ class Metric(Field):
         """Return what names a measure."""
         return "a measure's name in ir_measures, a Measure or a function"
 
-    def read(self, value: object, sizes: Sizes) -> str:
+    def read(self, value: object) -> str:
         """Return the name; whether it names a measure is checked in training: a file holds no function."""
-        name: str = Text(LONGEST_METRIC).read(value if value is None else measure_name(value), sizes)
+        name: str = Text(LONGEST_METRIC).read(value if value is None else measure_name(value))
         return name
 
 
@@ -123,7 +123,7 @@ def stopping_parameter(rounds: int, unit: str) -> Any:
 
 def read_parameters(fields: Mapping[str, Field], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given parameters as plain values; raises SchemaError for one that cannot be used."""
-    return Record(fields, partial=True).read(parameters, {})
+    return Record(fields, partial=True).read(parameters)
 
 
 def read_value(text: str) -> Any:

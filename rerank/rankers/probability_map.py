@@ -15,8 +15,8 @@ from typing import Annotated, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.codec import LARGEST, Array, SchemaError, check_length
 from rerank.runtime.elementary import array_exp, softplus
+from rerank.runtime.fields import LARGEST, Array, SchemaError, check_length
 from rerank.runtime.products import array_dot, cross_product, gram, inverse, product
 from rerank.types import Floats
 

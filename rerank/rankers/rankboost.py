@@ -24,8 +24,8 @@ from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter,
 from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_pairs, pair_counts
-from rerank.runtime.codec import Choice, Number, Whole
 from rerank.runtime.elementary import array_log, array_log1p
+from rerank.runtime.fields import Choice, Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.products import array_dot
 from rerank.trees.bins import learn_bins

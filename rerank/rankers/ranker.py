@@ -58,20 +58,8 @@ from rerank.rankers.retriever_checks import check_base_run, check_retrievers, no
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import PreferenceRows, TrainingSet, check_size, check_training_data
 from rerank.rankers.validation import Validation
-from rerank.runtime.codec import (
-    Choice,
-    Flag,
-    Names,
-    Plain,
-    Record,
-    SchemaError,
-    Sizes,
-    Table,
-    at,
-    field_of,
-    plain,
-    restored,
-)
+from rerank.runtime.codec import field_of, plain, restored
+from rerank.runtime.fields import Choice, Flag, Names, Plain, Record, SchemaError, Table, at
 from rerank.runtime.mapped_rows import is_mapped, row_blocks
 from rerank.runtime.threads import kernel_threads
 from rerank.trees.categories import CategoryValues
@@ -734,8 +722,8 @@ class Ranker(Estimator):
             "ranker": self.kind,
             "parameters": plain_parameters(self),
             "feature_names": list(self.feature_names_),
-            "recipe": Plain().read(self.recipe_, {}),
-            "fingerprint": Plain().read(self.fingerprint_, {}),
+            "recipe": Plain().read(self.recipe_),
+            "fingerprint": Plain().read(self.fingerprint_),
             **retriever_members(self.retriever_, self.run_retrievers_),
             "columns": self._columns_named,
             "base": self.base_.to_dict(),
@@ -771,11 +759,11 @@ class Ranker(Estimator):
         return model
 
     @classmethod
-    def _restored(cls, stored: Any, sizes: Sizes) -> Ranker:
+    def _restored(cls, stored: Any) -> Ranker:
         """Return the model that `to_dict` wrote, of this class or a subclass; raises SchemaError."""
         kinds = {name: kind for name, kind in stored_rankers().items() if issubclass(kind, cls)}
         with at("ranker"):
-            kind = kinds[Choice(lambda: kinds).read(stored.get("ranker") if isinstance(stored, Mapping) else None, {})]
+            kind = kinds[Choice(lambda: kinds).read(stored.get("ranker") if isinstance(stored, Mapping) else None)]
         parts = {
             "parameters": Record(kind.parameter_fields, partial=True),
             "feature_names": Names(),
@@ -792,7 +780,7 @@ class Ranker(Estimator):
             "categories": Table(CategoryValues()),
         }
         record = Record(parts, {"retriever": None, "run_retrievers": {}, "last_stage": None, **OF_INDEX})
-        values = record.read({name: value for name, value in stored.items() if name != "ranker"}, sizes)
+        values = record.read({name: value for name, value in stored.items() if name != "ranker"})
         model = kind(**values.pop("parameters"))
         model._columns_named = values.pop("columns")
         model.n_features_in_ = len(values["feature_names"])
@@ -952,7 +940,7 @@ def read_model(path: str | Path) -> Ranker:
                 f"{source}: expected model version {VERSION}, got {shown(version)}. "
                 "Train the model again (`rerank train`), or update rerank."
             )
-        model: Ranker = STORED_MODEL.read(stored, {})
+        model: Ranker = STORED_MODEL.read(stored)
         return model
 
     with open_source(source) as handle:

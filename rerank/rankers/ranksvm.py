@@ -12,7 +12,7 @@ from rerank.rankers.linear import Cost, LinearCostRanker
 from rerank.rankers.parameters import parameter
 from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet, pair_counts
-from rerank.runtime.codec import Number, Whole
+from rerank.runtime.fields import Number, Whole
 from rerank.types import Floats
 
 HINGE_TOLERANCE = 1e-3  # share of the weights' norm by which the minimum may be missed

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from rerank.rankers.parameters import declared_parameters, documentation
-from rerank.runtime.codec import Anything
+from rerank.runtime.fields import Anything
 from rerank.runtime.registry import Registry
 
 _REGISTRY: Registry[type[Any]] = Registry("ranker", "rerank.rankers")

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.codec import Array, SchemaError, check_length
 from rerank.runtime.elementary import random_bits
+from rerank.runtime.fields import Array, SchemaError, check_length
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.threads import in_threads

@@ -9,16 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Any, Self
 
 from rerank.errors import InvalidInputError, shown
 from rerank.rankers.early_stopping import Callback
 from rerank.runtime.threads import private_bytes
 from rerank.trees.binned_data import WORKING_BYTES, Storage
 from rerank.trees.columns import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH
-
-if TYPE_CHECKING:
-    from rerank.rankers.ranker import Ranker
 
 ROW_BYTES = 176  # of a training row without its codes: scores, gradients, order, labels, the workspace of a tree
 VALID_ROW_BYTES = 64  # of a validation row without its codes
@@ -51,7 +48,7 @@ class TrainingContext:
     callbacks: tuple[Callback, ...] = ()
     memory: int | None = None
     resident: int = 0
-    near: Ranker | None = None
+    near: Any = None
 
     @classmethod
     def of(cls, callbacks: Iterable[Callback] | None, memory: int | str | None) -> Self:

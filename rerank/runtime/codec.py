@@ -1,478 +1,28 @@
-"""Stored values: JSON and TOML texts, the fields that check values, and dataclasses by their annotations.
-
-Texts are JSON as its standard defines it, and TOML: no numbers or nesting beyond Python's limits.
-
-A field reads a plain value (of JSON, or a constructor's argument) and returns the value it represents, or raises
-SchemaError. `sizes` holds what fields know of what they are inside of: the number of models around a model.
-
-Dataclasses are plain JSON values and back, by their annotations; this is what model files hold:
+"""Dataclasses as plain JSON values and back, by their annotations; this is what model files hold.
 
     int, float, bool, str           a finite number, true or false, text
     X | None, list[X], dict[str, X], NDArray[np.float64]
     a dataclass                     an object with the names of its fields; one with a default may be missing
-    a class with `_restored`        what its class method `_restored(value, sizes)` returns
+    a class with `_restored`        what its class method `_restored(value)` returns
     Annotated[X, field]             what the field reads: bounds, choices, names
     {name: X}                       an object with these names; X may be a field itself
 
 A dataclass with a method `check` is checked once, whole. Errors (SchemaError) say where the fault is.
 """
 
-from __future__ import annotations
-
-import json
 import math
-import re
-import tomllib
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
-from itertools import accumulate
-from numbers import Integral, Real
 from types import UnionType
-from typing import Annotated, Any, ClassVar, NoReturn, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown, suggestion
+from rerank.runtime.fields import Array, Field, Flag, Items, Number, Record, Table, Text, Whole
 
-MOST_DIGITS = 308  # every whole number of so many digits is a finite float64
-MOST_NESTED = 500  # brackets; at Python's limit the stack overflows in a process with Java (Python 3.13)
-LARGEST = float(np.finfo(np.float32).max)  # a score beyond it has no order for trec_eval, which holds float32
 LARGEST_WHOLE = 2**63 - 1
-LONGEST_TEXT = 100_000  # characters
-UNBOUNDED = 1_000_000  # whole numbers with a bound this high or higher are documented without one
-REMEDY = "Correct it."
-Sizes = dict[str, int]
-_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{\]}]', re.DOTALL)  # strings are matched whole, to be skipped
-_LINE_OF_TOML = re.compile(r"\(at line (\d+)")
-
-
-class ParseFault(ValueError):
-    """An error in a text, without the name of a file.
-
-    Parameters
-    ----------
-    description : str
-        What was found, in one line.
-    line : int, optional
-        Line of the text, 1-based, if known.
-
-    """
-
-    def __init__(self, description: str, line: int | None = None) -> None:
-        super().__init__(description)
-        self.line = line
-
-
-def parse_json(text: str | bytes, finite: bool = False) -> Any:
-    """Return the value of a JSON text."""
-    try:
-        decoded = text if isinstance(text, str) else text.decode("utf-8")
-        check_nesting(decoded)
-        return (_FINITE if finite else _ANY).decode(decoded)
-    except UnicodeDecodeError as error:
-        raise ParseFault(f"byte 0x{error.object[error.start]:02x}, which is no UTF-8") from None
-    except json.JSONDecodeError as error:
-        fault = "a text that breaks off" if error.pos >= len(decoded.rstrip()) else "text that is not JSON"
-        raise ParseFault(f"{fault} at column {error.colno}", error.lineno) from None
-    except ParseFault:
-        raise
-    except ValueError:  # Python's limit of the digits of an integer
-        raise ParseFault("a number of thousands of digits") from None
-
-
-def check_nesting(text: str) -> None:
-    """Raise ParseFault if a JSON text has more than MOST_NESTED nested brackets."""
-    if text.count("[") + text.count("{") <= MOST_NESTED:
-        return
-    brackets = (token[0] for token in _BRACKETS.findall(text) if token[0] in "[{]}")
-    if max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets)) > MOST_NESTED:
-        raise ParseFault("brackets nested too deep")
-
-
-def json_number(token: str) -> float:
-    """Return the number in a text, or raise ParseFault if it is not finite."""
-    number = float(token)
-    if not math.isfinite(number):
-        raise ParseFault(f"the number {shown(token)}, which is not finite")
-    return number
-
-
-def _whole_number(token: str) -> int:
-    if len(token.lstrip("-")) > MOST_DIGITS:
-        raise ParseFault(f"a number of {len(token.lstrip('-'))} digits")
-    return int(token)
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ParseFault(f"{constant}, which is no number of JSON")
-
-
-_ANY = json.JSONDecoder(parse_constant=_refuse)
-_FINITE = json.JSONDecoder(parse_constant=_refuse, parse_int=_whole_number, parse_float=json_number)
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    """Return the table of a TOML text; raise ParseFault, with the line, if it is not TOML."""
-    try:
-        return tomllib.loads(text, parse_float=lambda token: json_number(token.replace("_", "")))
-    except tomllib.TOMLDecodeError as error:
-        location = _LINE_OF_TOML.search(str(error))
-        raise ParseFault(f"other text: {error}", int(location[1]) if location else None) from None
-    except ParseFault:
-        raise
-    except (RecursionError, ValueError):
-        raise ParseFault("brackets nested too deep, or a number of too many digits") from None
-
-
-class SchemaError(InvalidInputError):
-    """A stored value that is not what its field declares.
-
-    Parameters
-    ----------
-    expected, got : str
-        What the field declares, and what the value is.
-    remedy : str, optional
-        What to do, as a sentence; `fault` is given a general one.
-    path : str
-        Where the value is, from the outermost key in: `learned.forest.left[12]`.
-
-    """
-
-    def __init__(self, expected: str, got: str, remedy: str | None = None, path: str = "") -> None:
-        super().__init__(expected, got)
-        self.path = path
-        self.expected = expected
-        self.got = got
-        self.remedy = remedy
-
-    def within(self, step: str) -> SchemaError:
-        """Put one more step in front of the path; return the error."""
-        joint = "." if self.path and not self.path.startswith("[") else ""
-        self.path = f"{step}{joint}{self.path}"
-        return self
-
-    def fault(self, otherwise: str) -> str:
-        """Return the whole message; `otherwise` is the remedy where the field has none."""
-        path = f"{self.path}: " if self.path else ""
-        return f"{path}expected {self.expected}, got {self.got}. {self.remedy or otherwise}"
-
-    def __str__(self) -> str:
-        return self.fault(REMEDY)
-
-
-def check_length(values: Sized, length: int, path: str) -> None:
-    """Raise SchemaError, with the path of the values, unless there are so many."""
-    if len(values) != length:
-        raise SchemaError(f"{length} values", str(len(values)), path=path)
-
-
-class Field(ABC):
-    """A declared value."""
-
-    type_name: ClassVar[str] = "object"  # Python's type of the value, for documentation and command-line options
-
-    @abstractmethod
-    def read(self, value: Any, sizes: Sizes) -> Any:
-        """Return the value that the plain value represents."""
-
-    def accepts(self) -> str:
-        """Return what the field accepts beyond its type, for documentation: a range or choices."""
-        return ""
-
-
-@dataclass(frozen=True)
-class Number(Field):
-    """A finite number from low to high, both included; None too where it is optional."""
-
-    type_name: ClassVar[str] = "float"
-    _kind: ClassVar[tuple[Any, Any, str, str]] = (Real, float, "a number", "g")  # what is taken and returned, messages
-    low: float = -LARGEST
-    high: float = LARGEST
-    optional: bool = False
-
-    def accepts(self) -> str:
-        """Return the range."""
-        low, high = self._bounds()
-        is_bounded = self.high < (LARGEST if self._kind[1] is float else UNBOUNDED)
-        return f"{f'{low} to {high}' if is_bounded else f'from {low}'}{', or None' if self.optional else ''}"
-
-    def read(self, value: Any, sizes: Sizes) -> Any:
-        """Return the number as float, or as int where it is a whole one."""
-        if value is None and self.optional:
-            return None
-        taken, returned, what, _ = self._kind
-        is_one = isinstance(value, taken) and not isinstance(value, bool)
-        if not is_one or not self.low <= value <= self.high:
-            raise SchemaError(f"{'' if is_one else f'{what} from '}{' to '.join(self._bounds())}", shown(value))
-        return returned(value)
-
-    def _bounds(self) -> tuple[str, str]:
-        return f"{self.low:{self._kind[3]}}", f"{self.high:{self._kind[3]}}"
-
-
-@dataclass(frozen=True)
-class Whole(Number):
-    """A whole number from low to high, both included; None too where it is optional."""
-
-    type_name: ClassVar[str] = "int"
-    _kind: ClassVar[tuple[Any, Any, str, str]] = (Integral, int, "a whole number", "d")
-
-
-@dataclass(frozen=True)
-class Flag(Field):
-    """True or false."""
-
-    type_name: ClassVar[str] = "bool"
-
-    def read(self, value: Any, sizes: Sizes) -> bool:
-        """Return the flag as bool."""
-        if not isinstance(value, bool | np.bool_):
-            raise SchemaError("true or false", shown(value))
-        return bool(value)
-
-
-@dataclass(frozen=True)
-class Text(Field):
-    """Text that UTF-8 can hold; of at least one character but where it `may_be_empty`."""
-
-    type_name: ClassVar[str] = "str"
-    longest: int = LONGEST_TEXT
-    may_be_empty: bool = False
-
-    def read(self, value: Any, sizes: Sizes) -> str:
-        """Return the text."""
-        shortest = 0 if self.may_be_empty else 1
-        if not isinstance(value, str) or not shortest <= len(value) <= self.longest:
-            raise SchemaError(f"text of {shortest} to {self.longest} characters", shown(value))
-        if not is_unicode(value):
-            raise SchemaError("text that UTF-8 can hold", shown(value))
-        return value
-
-
-@dataclass(frozen=True)
-class Choice(Field):
-    """One of some names."""
-
-    type_name: ClassVar[str] = "str"
-    names: Callable[[], Iterable[str]]
-
-    def accepts(self) -> str:
-        """Return the names."""
-        return ", ".join(self.names())
-
-    def read(self, value: Any, sizes: Sizes) -> str:
-        """Return the name; the error for another name suggests the nearest one."""
-        names = list(self.names())
-        if isinstance(value, str) and value in names:
-            return value
-        if len(names) < 3:
-            raise SchemaError(" or ".join(names), shown(value))
-        raise SchemaError("a known name", shown(value), suggestion(value, names))
-
-
-@dataclass(frozen=True)
-class Array(Field):
-    """A list of numbers, or of true and false, as a NumPy array.
-
-    Parameters
-    ----------
-    dtype : numpy dtype
-        np.float64, np.float32, np.int64, np.int32 or np.bool_.
-    low, high : float
-        Bounds of the values, both included.
-
-    """
-
-    dtype: Any = np.float64
-    low: float = -LARGEST
-    high: float = LARGEST
-
-    def read(self, value: Any, sizes: Sizes) -> NDArray[Any]:
-        """Return the array, its types and values checked."""
-        if not isinstance(value, list):
-            raise SchemaError("a list", shown(value))
-        kind = np.dtype(self.dtype).kind
-        what, allowed = _KINDS[kind]
-        if not set(map(type, value)) <= allowed:
-            number = next(number for number, entry in enumerate(value) if type(entry) not in allowed)
-            raise SchemaError(what, shown(value[number]), path=f"[{number}]")
-        if kind == "b":
-            return np.array(value, dtype=np.bool_)
-        limits: Any = np.finfo(self.dtype) if kind == "f" else np.iinfo(self.dtype)
-        low = max(self.low, limits.min)
-        high = min(self.high, limits.max)
-        outside = [number for number, entry in enumerate(value) if not low <= entry <= high]
-        if outside:
-            expected = f"{what} from {low:.9g} to {high:.9g}"
-            raise SchemaError(expected, shown(value[outside[0]]), path=f"[{outside[0]}]")
-        return np.array(value, dtype=self.dtype)
-
-
-_KINDS: dict[str, tuple[str, set[type]]] = {
-    "b": ("true or false", {bool}),
-    "i": ("a whole number", {int}),
-    "u": ("a whole number", {int}),
-    "f": ("a number", {float, int}),
-}
-
-
-@dataclass(frozen=True)
-class Record(Field):
-    """An object with these keys and no other.
-
-    Parameters
-    ----------
-    fields : mapping of str to Field
-        The field of each key.
-    optional : mapping, optional
-        Defaults of keys that may be missing.
-    partial : bool
-        Any key may be missing, and is then not returned.
-
-    """
-
-    fields: Mapping[str, Field]
-    optional: Mapping[str, Any] | None = None
-    partial: bool = False
-
-    def read(self, value: Any, sizes: Sizes) -> dict[str, Any]:
-        """Return the value of each key, in the order of the declaration."""
-        if not isinstance(value, Mapping):
-            raise SchemaError("an object", shown(value))
-        unknown = [key for key in value if key not in self.fields]
-        if unknown:
-            raise SchemaError(f"keys {', '.join(self.fields)}", shown(unknown[0]))
-        known = {**(self.optional or {}), **value}
-        missing = [key for key in self.fields if key not in known]
-        if missing and not self.partial:
-            raise SchemaError(f"the key {missing[0]}", "none")
-        return {
-            key: _inside(key, field, value[key], sizes) if key in value else known[key]
-            for key, field in self.fields.items()
-            if key in known
-        }
-
-
-@dataclass(frozen=True)
-class Table(Field):
-    """An object of any keys, whose values are all of one field."""
-
-    values: Field
-
-    def read(self, value: Any, sizes: Sizes) -> dict[str, Any]:
-        """Return the value of each key."""
-        if not isinstance(value, Mapping):
-            raise SchemaError("an object", shown(value))
-        text = Text()
-        return {text.read(key, sizes): _inside(_step(key), self.values, inner, sizes) for key, inner in value.items()}
-
-
-@dataclass(frozen=True)
-class Items(Field):
-    """A list of values, all of one field; an empty one only where it `may_be_empty`."""
-
-    what: ClassVar[str] = "a list of values"
-    entry: Field
-    may_be_empty: bool = False
-
-    def read(self, value: Any, sizes: Sizes) -> list[Any]:
-        """Return each value."""
-        if not isinstance(value, list | tuple) or not (value or self.may_be_empty):
-            raise SchemaError(f"{self.what}{'' if self.may_be_empty else ', at least one'}", shown(value))
-        return [_inside(f"[{number}]", self.entry, inner, sizes) for number, inner in enumerate(value)]
-
-
-@dataclass(frozen=True)
-class Names(Items):
-    """A list of different texts, each read by a field; an empty one only where it `may_be_empty`."""
-
-    what: ClassVar[str] = "a list of names"
-    entry: Field = Text()
-
-    def read(self, value: Any, sizes: Sizes) -> tuple[str, ...]:  # type: ignore[override]
-        """Return the names."""
-        names = super().read(value, sizes)
-        repeated = first_repeated(names)
-        if repeated is not None:
-            raise SchemaError("each name once", f"{shown(names[repeated])} again", path=f"[{repeated}]")
-        return tuple(names)
-
-
-@dataclass(frozen=True)
-class Plain(Field):
-    """An object of any plain JSON values; None too where it is optional."""
-
-    optional: bool = True
-
-    def read(self, value: Any, sizes: Sizes) -> dict[str, Any] | None:
-        """Return the same values as JSON holds them: lists for tuples, Python's numbers for NumPy's."""
-        if value is None and self.optional:
-            return None
-        if not isinstance(value, Mapping):
-            raise SchemaError("an object or null" if self.optional else "an object", shown(value))
-        try:
-            text = json.dumps(value, allow_nan=False, ensure_ascii=False, default=_of_json)
-            plain_value: dict[str, Any] = parse_json(text.encode(), finite=True)
-        except (AttributeError, RecursionError, TypeError, ValueError):
-            raise SchemaError(
-                "an object of text, finite numbers, true, false, null, lists and objects", shown(value)
-            ) from None
-        return plain_value
-
-
-def _of_json(value: Any) -> Any:
-    """Return a mapping or a NumPy number as JSON's encoder takes it."""
-    return dict(value) if isinstance(value, Mapping) else value.item()
-
-
-@dataclass(frozen=True)
-class Anything(Field):
-    """A value that is not checked here."""
-
-    def read(self, value: Any, sizes: Sizes) -> Any:
-        """Return the value."""
-        return value
-
-
-@contextmanager
-def at(step: str) -> Iterator[None]:
-    """Put a step in front of the path of a SchemaError that is raised inside the block."""
-    try:
-        yield
-    except SchemaError as error:
-        raise error.within(step) from None
-
-
-def _inside(step: str, field: Field, value: Any, sizes: Sizes) -> Any:
-    """Read a value inside another one; an error says where it is."""
-    with at(step):
-        return field.read(value, sizes)
-
-
-def _step(key: str) -> str:
-    """Return a key of a file as a step of a path."""
-    return key if key.isidentifier() else f"[{shown(key)}]"
-
-
-def first_repeated(names: Iterable[Any]) -> int | None:
-    """Return the position of the first name that is there before, None where all differ."""
-    seen: set[Any] = set()
-    for number, name in enumerate(names):
-        if name in seen:
-            return number
-        seen.add(name)
-    return None
-
-
-def is_unicode(text: str) -> bool:
-    """Return whether a text has no lone surrogates, which are not characters."""
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
 _LEAVES: dict[Any, Field] = {
     int: Whole(-LARGEST_WHOLE, LARGEST_WHOLE),
     float: Number(),
@@ -505,7 +55,7 @@ def finite(value: Any) -> Any:
 
 def restored(kind: Any, value: Any) -> Any:
     """Return the value of an annotation that `plain` wrote; raises SchemaError with the path of the fault."""
-    return field_of(kind).read(value, {})
+    return field_of(kind).read(value)
 
 
 _ARRAY = get_origin(NDArray[Any])  # np.ndarray, of a shape and a dtype; from NumPy 2.5 on NDArray, of a type
@@ -538,9 +88,9 @@ class _Optional(Field):
 
     field: Field
 
-    def read(self, value: Any, sizes: Sizes) -> Any:
+    def read(self, value: Any) -> Any:
         """Return the value."""
-        return None if value is None else self.field.read(value, sizes)
+        return None if value is None else self.field.read(value)
 
 
 @dataclass(frozen=True)
@@ -549,11 +99,11 @@ class _Object(Field):
 
     kind: Any
 
-    def read(self, value: Any, sizes: Sizes) -> Any:
+    def read(self, value: Any) -> Any:
         """Return the object, checked."""
         if hasattr(self.kind, "_restored"):
-            return self.kind._restored(value, sizes)
-        found = self.kind(**_record(self.kind).read(value, sizes))
+            return self.kind._restored(value)
+        found = self.kind(**_record(self.kind).read(value))
         if hasattr(found, "check"):
             found.check()
         return found

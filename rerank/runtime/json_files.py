@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.runtime.codec import ParseFault, SchemaError, parse_json
+from rerank.runtime.fields import SchemaError
+from rerank.runtime.json_text import ParseFault, parse_json
 from rerank.runtime.output import write_text
 
 MOST_BYTES = 1 << 30

@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, RerankError, shown
-from rerank.runtime.codec import ParseFault, Record, SchemaError, Sizes, at, parse_json
+from rerank.runtime.fields import Record, SchemaError, at
+from rerank.runtime.json_text import ParseFault, parse_json
 from rerank.runtime.output import whole_file
 
 LAST_CHARACTER, SURROGATES = 0x10FFFF, 0xD800 >> 11  # of Unicode; a lone surrogate is not a character
@@ -73,7 +74,7 @@ class Stored:
     mapped: bool = False
     optional: bool = False
 
-    def check_form(self, dtype: np.dtype[Any], shape: tuple[int, ...], sizes: Sizes) -> None:
+    def check_form(self, dtype: np.dtype[Any], shape: tuple[int, ...], sizes: dict[str, int]) -> None:
         """Raise SchemaError for another type or shape; set the sizes that were not known."""
         alike = dtype.kind == "U" and dtype.itemsize > 0 if self.dtype is np.str_ else dtype == self.dtype
         if not alike or not dtype.isnative:
@@ -153,7 +154,7 @@ def read(path: Path, kind: Kind, notes: Sequence[Path] = ()) -> tuple[dict[str, 
     with _opened(path, kind) as (archive, values):
         state = file_state(path)
         verified = bool(notes) and is_noted(notes, state)
-        sizes: Sizes = {}
+        sizes: dict[str, int] = {}
         arrays = {}
         for name, field in kind.arrays(values).items():
             if f"{name}.npy" in archive.NameToInfo:
@@ -191,7 +192,7 @@ def _opened(path: Path, kind: Kind) -> Iterator[tuple[zipfile.ZipFile, dict[str,
             if type(version) is not int or version != kind.version:
                 raise Fault(f"version {shown(version)} where this version of rerank reads {kind.version}")
             with at("about"):
-                values = kind.values.read(about, {})
+                values = kind.values.read(about)
             yield archive, values
     except Fault as fault:
         raise kind.error(path, fault) from None
@@ -206,7 +207,7 @@ def _opened(path: Path, kind: Kind) -> Iterator[tuple[zipfile.ZipFile, dict[str,
 
 
 def _array(
-    path: Path, archive: zipfile.ZipFile, name: str, field: Stored, sizes: Sizes, verified: bool
+    path: Path, archive: zipfile.ZipFile, name: str, field: Stored, sizes: dict[str, int], verified: bool
 ) -> NDArray[Any]:
     """Return one array; type and shape are checked before memory is allocated."""
     entry = archive.NameToInfo[f"{name}.npy"]

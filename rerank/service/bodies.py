@@ -32,7 +32,8 @@ from rerank.files.corpus import ID_KEYS
 from rerank.lucene.documents import is_text
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.probability_map import logistic
-from rerank.runtime.codec import REMEDY, ParseFault, check_nesting
+from rerank.runtime.fields import REMEDY
+from rerank.runtime.json_text import ParseFault, check_nesting
 from rerank.service.settings import ServiceError
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 from rerank.types.retriever import CONTENTS, Passage

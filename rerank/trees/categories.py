@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.runtime.codec import Field, Items, SchemaError, Sizes
+from rerank.runtime.fields import Field, Items, SchemaError
 from rerank.runtime.mapped_rows import row_blocks
 from rerank.trees.feature_keys import FeatureKey, as_list, feature_number
 from rerank.trees.forest import MOST_CATEGORIES
@@ -26,20 +26,20 @@ class CategoryFeatures(Field):
         """Return what is accepted."""
         return f"{AUTO!r}, or a list of names or numbers"
 
-    def read(self, value: object, sizes: Sizes) -> str | list[str | int]:
+    def read(self, value: object) -> str | list[str | int]:
         """Return the features."""
         if value == AUTO:
             return AUTO
         if isinstance(value, str):
             raise SchemaError(self.accepts(), shown(value))
-        keys: list[str | int] = Items(FeatureKey(), may_be_empty=True).read(as_list(value), sizes)
+        keys: list[str | int] = Items(FeatureKey(), may_be_empty=True).read(as_list(value))
         return keys
 
 
 class CategoryValues(Field):
     """List of the values of a category, each once: text, numbers or booleans; the code of a value is its position."""
 
-    def read(self, value: object, sizes: Sizes) -> list[str | int | float | bool]:
+    def read(self, value: object) -> list[str | int | float | bool]:
         """Return the values."""
         if not isinstance(value, list) or not all(isinstance(entry, str | int | float) for entry in value):
             raise SchemaError("a list of texts and numbers", shown(value))

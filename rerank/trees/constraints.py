@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.codec import Field, Items, SchemaError, Sizes, Table, Whole
+from rerank.runtime.fields import Field, Items, SchemaError, Table, Whole
 from rerank.trees.feature_keys import FeatureKey, as_list, feature_number
 from rerank.types import Ints
 
@@ -36,13 +36,13 @@ class Directions(Field):
         """Return what is accepted."""
         return f"a mapping of names to -1, 0 or 1, a list of these, {FEATURES!r}, or None"
 
-    def read(self, value: object, sizes: Sizes) -> dict[str, int] | list[int] | str | None:
+    def read(self, value: object) -> dict[str, int] | list[int] | str | None:
         """Return the directions."""
         if value is None or (isinstance(value, str) and value == FEATURES):
             return value
         if isinstance(value, Mapping):
-            return Table(_DIRECTION).read(value, sizes)
-        return Items(_DIRECTION).read(as_list(value), sizes)
+            return Table(_DIRECTION).read(value)
+        return Items(_DIRECTION).read(as_list(value))
 
 
 class FeatureGroups(Field):
@@ -52,12 +52,12 @@ class FeatureGroups(Field):
         """Return what is accepted."""
         return f"up to {MOST_GROUPS} lists of names or numbers, or None"
 
-    def read(self, value: object, sizes: Sizes) -> list[list[str | int]] | None:
+    def read(self, value: object) -> list[list[str | int]] | None:
         """Return the groups."""
         if value is None:
             return None
         groups = [as_list(group) for group in value] if isinstance(value, list | tuple) else value
-        read: list[list[str | int]] = Items(Items(FeatureKey())).read(groups, sizes)
+        read: list[list[str | int]] = Items(Items(FeatureKey())).read(groups)
         if len(read) > MOST_GROUPS:
             raise SchemaError(f"at most {MOST_GROUPS} groups", str(len(read)))
         return read

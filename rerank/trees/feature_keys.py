@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, suggestion
-from rerank.runtime.codec import Field, Sizes, Text, Whole
+from rerank.runtime.fields import Field, Text, Whole
 
 
 class FeatureKey(Field):
     """The name or the number of a feature."""
 
-    def read(self, value: object, sizes: Sizes) -> str | int:
+    def read(self, value: object) -> str | int:
         """Return it."""
-        key: str | int = (Text() if isinstance(value, str) else Whole(0, 2**31)).read(value, sizes)
+        key: str | int = (Text() if isinstance(value, str) else Whole(0, 2**31)).read(value)
         return key
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.codec import Array, SchemaError, Sizes, check_length
+from rerank.runtime.fields import Array, SchemaError, check_length
 from rerank.types import Floats, Ints, pointers
 
 MOST_ROWS = 2**40  # of a leaf
@@ -23,9 +23,9 @@ _LARGEST_GAIN = 1e300  # sums of gains stay finite
 class _Counts(Array):
     """Rows of leaves."""
 
-    def read(self, value: Any, sizes: Sizes) -> Ints | Floats:
+    def read(self, value: Any) -> Ints | Floats:
         """Return the numbers, whole ones as int64."""
-        return _counts(super().read(value, sizes))
+        return _counts(super().read(value))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, check_known, shown
-from rerank.runtime.codec import first_repeated
+from rerank.runtime.fields import first_repeated
 from rerank.runtime.mapped_rows import row_blocks
 from rerank.types.data_frames import (
     ALIASES,

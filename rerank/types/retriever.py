@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import quote, unquote
 
 from rerank.errors import InvalidInputError, shown
-from rerank.runtime.codec import Field, Sizes, Table, Text, Whole
+from rerank.runtime.fields import Field, Table, Text, Whole
 
 BM25 = "bm25"
 CONTENTS = "contents"
@@ -106,13 +106,13 @@ def retriever_members(retriever: Retriever | None, run_retrievers: Mapping[str, 
 class Tag(Field):
     """The tag of a run, and the number of documents of a query."""
 
-    def read(self, value: Any, sizes: Sizes) -> Retriever:
+    def read(self, value: Any) -> Retriever:
         """Return the retriever."""
-        tag, space, depth = Text().read(value, sizes).partition(" ")
+        tag, space, depth = Text().read(value).partition(" ")
         if not space:
             return Retriever.of_tag(tag)
         number = int(depth) if depth.isascii() and depth.isdigit() and len(depth) < 10 else None
-        return replace(Retriever.of_tag(tag), depth=Whole(1, MOST_DOCUMENTS).read(number, sizes))
+        return replace(Retriever.of_tag(tag), depth=Whole(1, MOST_DOCUMENTS).read(number))
 
 
 RETRIEVERS: dict[str, Field] = {"retriever": Tag(), "run_retrievers": Table(Tag())}

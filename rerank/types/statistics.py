@@ -26,7 +26,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.codec import Number, Record, SchemaError, Table, Text, Whole
+from rerank.runtime.fields import Number, Record, SchemaError, Table, Text, Whole
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import id_array
 from rerank.types.query_rows import Ints, pointers

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, log
 from rerank.runtime import store
-from rerank.runtime.codec import Record, Text
+from rerank.runtime.fields import Record, Text
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
 from rerank.runtime.store import Blocks, Kind, Stored, cache_folder, note_path

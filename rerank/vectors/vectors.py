@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown
 from rerank.files.source import check_file
 from rerank.runtime import store
-from rerank.runtime.codec import Field, Names, Plain, Record, Text
 from rerank.runtime.elementary import array_log, log
+from rerank.runtime.fields import Field, Names, Plain, Record, Text
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.store import Blocks, Fault, Kind, Stored, note_path

@@ -53,6 +53,6 @@ def test_declaration_is_that_of_the_constructor(name: str) -> None:
         assert each.help.endswith(".")
         if each.field is not None:
             for value in (each.default, *each.search):
-                assert each.field.read(value, {}) == value
+                assert each.field.read(value) == value
         assert not each.search or each.default is None or each.default in each.search
         assert f"\n{each.name} : {each.field.type_name}, default={each.default!r}\n" in str(ranker.__doc__)

@@ -9,7 +9,8 @@ from typing import Annotated, Generic, TypeVar
 import numpy as np
 import pytest
 
-from rerank.runtime.codec import Array, SchemaError, Whole, plain, restored
+from rerank.runtime.codec import plain, restored
+from rerank.runtime.fields import Array, SchemaError, Whole
 from rerank.types import Floats, Ints
 
 Number = TypeVar("Number")

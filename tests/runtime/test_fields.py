@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from rerank.runtime.codec import Array, Field, Number, SchemaError, Whole
+from rerank.runtime.fields import Array, Field, Number, SchemaError, Whole
 
 EXTREMES = (
     0,
@@ -34,7 +34,7 @@ NUMBERS = st.one_of(
 @given(values=st.lists(NUMBERS, max_size=4))
 def test_array_is_read_exactly_or_refused(dtype: Any, values: list[Any]) -> None:
     try:
-        array = Array(dtype).read(values, {})
+        array = Array(dtype).read(values)
     except SchemaError:
         return
     assert array.dtype == dtype
@@ -50,7 +50,7 @@ def test_array_is_read_exactly_or_refused(dtype: Any, values: list[Any]) -> None
 def test_field_is_read_or_refused_when_a_number_is_extreme(field: Field, values: list[Any], many: bool) -> None:
     value = values if many or not values else values[0]
     try:
-        read = field.read(value, {})
+        read = field.read(value)
     except SchemaError:
         return
     np.testing.assert_array_equal(np.array(read, dtype=np.float64), np.array(value, dtype=np.float64))

@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from rerank.runtime.codec import MOST_NESTED, ParseFault, parse_json
+from rerank.runtime.json_text import MOST_NESTED, ParseFault, parse_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

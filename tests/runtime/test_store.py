@@ -14,7 +14,7 @@ import pytest
 
 from rerank.errors import FileFormatError
 from rerank.runtime import store
-from rerank.runtime.codec import Record, Text
+from rerank.runtime.fields import Record, Text
 from rerank.runtime.store import Blocks, Kind, Stored
 
 N_LARGE = 1 << 16

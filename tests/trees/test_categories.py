@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.codec import SchemaError, plain, restored
+from rerank.runtime.codec import plain, restored
+from rerank.runtime.fields import SchemaError
 from rerank.trees.binned_data import bin_with
 from rerank.trees.bins import learn_bins
 from rerank.trees.categories import CategoryFeatures, CategoryValues, category_mask, check_codes
@@ -210,14 +211,14 @@ def test_features_are_named_or_numbered() -> None:
 @pytest.mark.parametrize("value", ["a", 3, [1.5], None, {"a": 1}])
 def test_other_values_of_the_parameter_are_refused(value: object) -> None:
     with pytest.raises(SchemaError):
-        CategoryFeatures().read(value, {})
-    assert CategoryFeatures().read(("a", 1), {}) == ["a", 1]
+        CategoryFeatures().read(value)
+    assert CategoryFeatures().read(("a", 1)) == ["a", 1]
 
 
 @pytest.mark.parametrize("values", ["ab", [None], [[1]], ["a", "a"], list(range(2**16 + 1))])
 def test_other_values_of_categories_are_refused(values: object) -> None:
     with pytest.raises(SchemaError):
-        CategoryValues().read(values, {})
+        CategoryValues().read(values)
 
 
 @pytest.mark.parametrize("value", [-1.0, 2.5, 65_536.0])

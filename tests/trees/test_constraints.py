@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.codec import SchemaError
+from rerank.runtime.fields import SchemaError
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import Columns
 from rerank.trees.constraints import Directions, FeatureGroups, SplitConstraints
@@ -90,16 +90,16 @@ def test_constraints_are_refused_with_what_is_wrong() -> None:
     with pytest.raises(InvalidInputError, match=r"the number of one of 4 features, from 0, got 4\. Name the feature\."):
         SplitConstraints.of(NAMES, groups=[[4]])
     with pytest.raises(SchemaError, match=r"expected -1 to 1, got 2"):
-        Directions().read({"a": 2}, {})
+        Directions().read({"a": 2})
     with pytest.raises(SchemaError, match=r"expected a list of values, at least one, got 'a'"):
-        Directions().read("a", {})
+        Directions().read("a")
     with pytest.raises(SchemaError, match=r"expected at most 64 groups, got 65"):
-        FeatureGroups().read([["a"]] * 65, {})
+        FeatureGroups().read([["a"]] * 65)
     with pytest.raises(SchemaError, match=r"expected a list of values, at least one"):
-        FeatureGroups().read([[]], {})
+        FeatureGroups().read([[]])
 
 
 def test_directions_are_stored_as_plain_values() -> None:
-    assert Directions().read(np.array([1, 0, -1]), {}) == [1, 0, -1]
-    assert Directions().read({"a": np.int64(1)}, {}) == {"a": 1}
-    assert FeatureGroups().read((("a", 1), ["b"]), {}) == [["a", 1], ["b"]]
+    assert Directions().read(np.array([1, 0, -1])) == [1, 0, -1]
+    assert Directions().read({"a": np.int64(1)}) == {"a": 1}
+    assert FeatureGroups().read((("a", 1), ["b"])) == [["a", 1], ["b"]]

@@ -33,7 +33,7 @@ from rerank.errors import InvalidInputError, RerankError, shown
 from rerank.features.match import CandidateBatch, FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
 from rerank.files.source import check_file
-from rerank.runtime.codec import check_nesting
+from rerank.runtime.json_text import check_nesting
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.registry import exception_text
 from rerank.types import FieldArrays, Floats, Ints

@@ -40,8 +40,8 @@ from rerank.features.recipe import family
 from rerank.files.vectors import checked_vectors, read_vectors
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of_hits
 from rerank.runtime import store
-from rerank.runtime.codec import Record
 from rerank.runtime.elementary import dot
+from rerank.runtime.fields import Record
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.store import Kind, Stored, cache_folder, note_path
