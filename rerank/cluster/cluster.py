@@ -32,7 +32,7 @@ from rerank.index.index import Index
 from rerank.metrics.ndcg import NDCG
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import sizes_of
-from rerank.rankers.imported import ImportedTrees
+from rerank.rankers.imported_trees import ImportedTrees
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.training_context import ALONE, TrainingContext

@@ -34,7 +34,7 @@ from rerank.exchange.build import (
     with_constant,
 )
 from rerank.exchange.registry import Format, FormatFault, TreeModel, cannot_say, register
-from rerank.rankers.imported import stored_name
+from rerank.rankers.imported_trees import stored_name
 from rerank.runtime.fields import SchemaError
 from rerank.runtime.json_text import check_nesting
 from rerank.trees.categories import CategoryValues

@@ -30,7 +30,8 @@ from rerank.files.source import BYTE_ORDER_MARK, check_file, open_source
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.bases import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models
 from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
+from rerank.rankers.imported_trees import ImportedTrees
+from rerank.rankers.imported_weights import LARGEST_VALUE, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.runtime.fields import LARGEST, SchemaError

@@ -7,9 +7,9 @@ from rerank.features.column_plan import column_plan
 from rerank.features.recipe import Recipe, family
 from rerank.index.collection import Collection
 from rerank.rankers.bases import UNSUPERVISED
-from rerank.rankers.imported import Unsupervised
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.standard_scores import RANK, SCORES
+from rerank.rankers.unsupervised import Unsupervised
 from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.vectors.vectors import ENCODER, LSI

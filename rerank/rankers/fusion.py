@@ -35,7 +35,7 @@ from rerank.rankers.fusion_weights import (
     learned_weights,
     weights_model,
 )
-from rerank.rankers.imported import ImportedWeights
+from rerank.rankers.imported_weights import ImportedWeights
 from rerank.rankers.judged_lists import DEPTH, JudgedLists, positions_among
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker, fitted_model

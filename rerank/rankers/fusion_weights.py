@@ -34,7 +34,7 @@ from rerank.errors import log
 from rerank.metrics.base import Measure
 from rerank.objectives.lists import PlackettLuceObjective
 from rerank.rankers.base_unit import deviation_in_queries
-from rerank.rankers.imported import ImportedWeights
+from rerank.rankers.imported_weights import ImportedWeights
 from rerank.rankers.probability_map import least_within_bounds
 from rerank.rankers.training_set import TrainingSet, fold_of_queries
 from rerank.rankers.validation import Validation

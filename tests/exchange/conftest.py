@@ -11,7 +11,7 @@ import pytest
 import rerank
 from rerank.exchange.registry import TreeModel
 from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.imported import ImportedTrees
+from rerank.rankers.imported_trees import ImportedTrees
 from rerank.trees.forest import Forest, Tree
 from tests.rankers.conftest import ranking_data
 

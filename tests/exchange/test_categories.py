@@ -14,7 +14,7 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.exchange.catboost import _city_hash
 from rerank.exchange.registry import TreeModel, known_formats
-from rerank.rankers.imported import ImportedTrees
+from rerank.rankers.imported_trees import ImportedTrees
 from rerank.trees.forest import Forest
 from tests.exchange.conftest import NAMES, _moderate, random_tree
 from tests.exchange.rows import boundary_rows

@@ -15,7 +15,7 @@ import rerank
 from rerank.errors import InvalidInputError
 from rerank.exchange.registry import TreeModel, known_formats
 from rerank.exchange.solr import without_slack
-from rerank.rankers.imported import ImportedTrees
+from rerank.rankers.imported_trees import ImportedTrees
 from rerank.rankers.ranker import Ranker
 from tests.exchange.conftest import NAMES, random_model, trained
 from tests.exchange.rows import boundary_rows

@@ -14,7 +14,7 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
 from rerank.exchange.registry import FormatFault, TreeModel, known_formats
 from rerank.exchange.xgboost import _base
-from rerank.rankers.imported import ImportedTrees
+from rerank.rankers.imported_trees import ImportedTrees
 from rerank.trees.forest import Forest
 from tests.exchange.conftest import NAMES, random_model
 from tests.exchange.rows import boundary_rows

@@ -19,7 +19,7 @@ import scipy.sparse
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.exchange.registry import format_named
-from rerank.rankers.imported import ImportedTrees
+from rerank.rankers.imported_trees import ImportedTrees
 from tests.exchange.conftest import NAMES, random_model
 
 OF_XGBOOST = json.loads((Path(__file__).parent / "golden" / "xgboost_models.json").read_text())
