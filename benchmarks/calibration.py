@@ -64,7 +64,7 @@ def _splits(options: Options, name: str) -> Iterator[tuple[Any, rerank.Qrels, An
 def _observe(index: rerank.Index, model: Any, topics: Any, qrels: rerank.Qrels, observed: Observed) -> None:
     """Add what a model promises of its candidates, and of the same without the relevant ones."""
     from rerank.index.bound_model import BoundModel
-    from rerank.metrics.base import ranks
+    from rerank.metrics.ranked_lists import ranks
     from rerank.types import pointers, query_rows
 
     topics = rerank.Topics(topics)

@@ -149,7 +149,7 @@ def qid_of(groups: np.ndarray) -> np.ndarray:
 
 def generated_values(scores: np.ndarray, labels: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Return nDCG@10 with gain 2^label - 1 of each query of generated rows."""
-    from rerank.metrics.base import RankedLists
+    from rerank.metrics.ranked_lists import RankedLists
     from rerank.metrics.registry import parse_measure
     from rerank.types import ideal_of_rows, pointers
 

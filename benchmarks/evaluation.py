@@ -118,7 +118,7 @@ def _check(results: dict[str, dict[str, float]]) -> None:
 @benchmark(data="one generated list of 1,000 documents, a tenth relevant")
 def swaps(options: Options) -> Iterator[Row]:
     """Milliseconds of |delta M| of all swaps of a list and of its first 30 rows, by formula and by evaluating again."""
-    from rerank.metrics.base import fill_by_recomputing
+    from rerank.metrics.recomputed import fill_by_recomputing
     from rerank.metrics.registry import parse_measure
     from rerank.runtime.threads import kernel_threads
 
@@ -142,7 +142,7 @@ def reciprocal_rank(ranked_labels: np.ndarray, ideal_labels: np.ndarray) -> floa
 
 def _filling(fill: Callable[..., None], n_docs: int, n_rows: int) -> Callable[[], None]:
     """Return a job that fills the first rows of the block of swaps of one list."""
-    from rerank.metrics.base import RankedLists
+    from rerank.metrics.ranked_lists import RankedLists
     from rerank.types import pointers
 
     random = np.random.default_rng(0)

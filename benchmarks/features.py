@@ -201,7 +201,8 @@ def forward_arrays(options: Options) -> Iterator[Row]:
 
     The peer reads one field only; every 50th term is read, and the time stretched by the postings that were read.
     """
-    from rerank.lucene.arrays import SUBFOLDER, open_forward, read_arrays, write_arrays
+    from rerank.lucene.arrays import open_forward, read_arrays, write_arrays
+    from rerank.lucene.shards import SUBFOLDER
 
     opened_index, _ = _collection(options, 20)
     with opened_index as index, tempfile.TemporaryDirectory() as folder:

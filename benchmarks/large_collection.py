@@ -61,7 +61,7 @@ def lean_index(options: Options, n_documents: int) -> Path:
 
 def java_class(name: str) -> Any:
     """Return a Java class, in the machine that rerank has started."""
-    from rerank.lucene.jvm import ask_json
+    from rerank.lucene.requests import ask_json
 
     ask_json("analyze", texts=[])
     import jnius

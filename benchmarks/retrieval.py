@@ -139,7 +139,7 @@ def vectors(options: Options) -> Iterator[Row]:
     """Seconds and peak memory of latent semantic indexing alone (400 dimensions), and of `rerank vectors`."""
     from rerank.index.resources import VECTORS
     from rerank.lucene.arrays import open_forward
-    from rerank.lucene.folder import RESOURCES
+    from rerank.lucene.shards import RESOURCES
 
     n_documents = options.documents[0] if options.documents else options.pick(100_000, 5_000)
     with tempfile.TemporaryDirectory(dir=options.folder) as name:

@@ -43,7 +43,8 @@ def results(indexes: list[Path]) -> dict[str, object]:
     """Return what the jar of this process makes of the collection; the first index is its own, which it builds."""
     import rerank
     from rerank.experiments.demo import library_collection
-    from rerank.lucene.jvm import ask_json, languages
+    from rerank.lucene.languages import languages
+    from rerank.lucene.requests import ask_json
 
     library = library_collection()
     rerank.Index.build(library.documents, indexes[0], vectors=False).close()

@@ -118,7 +118,8 @@ def _read_features(path: Path) -> RankingData:
 def _read_arrays(path: Path) -> ForwardIndex | None:
     """Return the forward arrays that are kept in an index folder, None without them; Java does not start."""
     from rerank.lucene.arrays import read_arrays, read_header
-    from rerank.lucene.folder import SUBFOLDER, check_index_folder, commit_hash
+    from rerank.lucene.folder import check_index_folder, commit_hash
+    from rerank.lucene.shards import SUBFOLDER
 
     commit = commit_hash(check_index_folder(path))
     header = read_header(path / SUBFOLDER)

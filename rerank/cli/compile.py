@@ -26,7 +26,8 @@ def command() -> None:
     if that is read-only, in the user's cache. An archive of Java classes that shortens the start of Java is written to
     the folder RERANK_CACHE.
     """
-    from rerank.lucene.jvm import environment_variable, make_class_archive
+    from rerank.lucene.class_archive import make_class_archive
+    from rerank.lucene.jvm import environment_variable
 
     start = time.perf_counter()
     log.disabled = True  # what it would say of the random collection

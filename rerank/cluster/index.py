@@ -30,7 +30,7 @@ from rerank.index.checks import check_topics, fingerprint_differences
 from rerank.index.index import Index
 from rerank.index.resources import HISTORY, SCORER, VECTORS, stored_name
 from rerank.index.unsupervised import applied_model
-from rerank.lucene.jvm import anserini_version
+from rerank.lucene.java_parts import anserini_version
 from rerank.pipeline.rerank import rerank
 from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import UnionRun, run_of_part

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, log, shown
 from rerank.files.beir import removes_query
 from rerank.files.inputs import JudgementsLike, QrelsLike, RunLike, qrels_of, run_of, subtopic_qrels_of
-from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLists, SubtopicJudgements, ranks
+from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure
+from rerank.metrics.ranked_lists import RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import BINS, Reliability
 from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, counted, joined_rows, pointers, query_rows, trec_order

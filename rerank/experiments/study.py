@@ -18,8 +18,9 @@ from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, 
 from rerank.features.recipe import Recipe
 from rerank.files.irds import data_set_name
 from rerank.files.source import json_object, of_line, read_text
-from rerank.lucene.folder import index_folders, open_commit
-from rerank.lucene.jvm import anserini_version
+from rerank.lucene.folder import open_commit
+from rerank.lucene.java_parts import anserini_version
+from rerank.lucene.shards import index_folders
 from rerank.metrics.registry import each_named, named
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker, fitted_model, given_base

@@ -38,8 +38,9 @@ from rerank.index.resources import (
     stored_name,
 )
 from rerank.lucene.documents import stored_text
-from rerank.lucene.folder import index_folders, open_commit
+from rerank.lucene.folder import open_commit
 from rerank.lucene.search import Searcher, check_hits
+from rerank.lucene.shards import index_folders
 from rerank.lucene.texts import TextAnalyser
 from rerank.retrieval.base import SearchInputs, source
 from rerank.retrieval.candidates import Candidates

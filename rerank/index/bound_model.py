@@ -30,7 +30,7 @@ from rerank.index.texts import (
     texts_of_rows,
 )
 from rerank.index.unsupervised import applied_model
-from rerank.metrics.base import ranks
+from rerank.metrics.ranked_lists import ranks
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.cutoff import Cutoff, check_cutoff
 from rerank.rankers.last_stage import LastStage

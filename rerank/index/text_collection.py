@@ -15,7 +15,7 @@ from rerank.index.index import Index
 from rerank.index.resources import Resources, needed_resources
 from rerank.lucene.analysis import Analyser
 from rerank.lucene.documents import is_text
-from rerank.lucene.jvm import ENGLISH, check_language
+from rerank.lucene.languages import ENGLISH, check_language
 from rerank.lucene.texts import TextAnalyser
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker, fitted_model

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rerank.lucene.jvm import ask_json
+from rerank.lucene.requests import ask_json
 
 _FEW_TEXTS = 16
 _FEW_CHARACTERS = 1 << 16  # of texts whose words Java places in a moment

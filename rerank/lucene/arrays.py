@@ -21,18 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, IndexFolderError, log
-from rerank.lucene.folder import (
-    ARRAYS,
-    ARRAYS_NOTE,
-    SUBFOLDER,
-    check_commit,
-    commit_hash,
-    damaged_lucene,
-    index_folders,
-    open_commit,
-    staged_folder,
-)
-from rerank.lucene.jvm import ask_json, open_index, stored_language
+from rerank.lucene.commits import damaged_lucene
+from rerank.lucene.folder import ARRAYS, ARRAYS_NOTE, check_commit, commit_hash, open_commit, staged_folder
+from rerank.lucene.languages import stored_language
+from rerank.lucene.requests import ask_json, open_index
+from rerank.lucene.shards import SUBFOLDER, index_folders
 from rerank.runtime import store
 from rerank.runtime.fields import Flag, Items, Plain, Record, Text, Whole, first_repeated
 from rerank.runtime.mapped_rows import expect_random_reads

@@ -1,6 +1,6 @@
 """Building Lucene indexes with Anserini, including forward arrays; a failed build leaves nothing.
 
-The list of Java's classes for the archive of `rerank.lucene.jvm`: those that a build and a search load.
+The list of Java's classes for the archive of `rerank.lucene.class_archive`: those that a build and a search load.
 """
 
 import secrets
@@ -16,9 +16,12 @@ from rerank.files.corpus import check_encoding, warn_of_skipped
 from rerank.files.sgml import ELEMENTS, read_sgml, sgml_files
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.documents import ID_EXPECTED, CorpusFiles, is_id, write_documents
-from rerank.lucene.folder import SUBFOLDER, check_target, shard_names, staged_folder
-from rerank.lucene.jvm import ENGLISH, add_options, ask_json, check_language
+from rerank.lucene.folder import check_target, staged_folder
+from rerank.lucene.jvm import add_options
+from rerank.lucene.languages import ENGLISH, check_language
+from rerank.lucene.requests import ask_json
 from rerank.lucene.search import Searcher, java_threads
+from rerank.lucene.shards import SUBFOLDER, shard_names
 from rerank.runtime.output import path_of
 from rerank.runtime.progress import progress_bar, track
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.files.corpus import ID_KEYS, of_hit
-from rerank.lucene.folder import shard_of
+from rerank.lucene.shards import shard_of
 from rerank.runtime.fields import is_unicode
 from rerank.runtime.json_text import check_nesting
 from rerank.runtime.progress import track

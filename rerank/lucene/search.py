@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, RerankError, check_known, shown
 from rerank.lucene.analysis import Analyser
 from rerank.lucene.arrays import ids_from_bytes
-from rerank.lucene.folder import check_commit, damaged_lucene, open_commit
-from rerank.lucene.jvm import ask, ask_json, chosen_language, closed_index, open_index
+from rerank.lucene.commits import damaged_lucene
+from rerank.lucene.folder import check_commit, open_commit
+from rerank.lucene.languages import chosen_language
+from rerank.lucene.requests import ask, ask_json, closed_index, open_index
 from rerank.runtime.progress import track
 from rerank.runtime.threads import cores
 from rerank.types import Ids, Retriever, Run, Topics, id_array, pointers

@@ -16,7 +16,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.lucene.jvm import ask, ask_json
+from rerank.lucene.requests import ask, ask_json
 from rerank.lucene.text_documents import TextDocument
 from rerank.runtime.threads import kernel_threads
 from rerank.types import (

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.metrics.base import (
-    GEOMETRIC,
-    REL,
-    BinaryMeasure,
-    PrefixSum,
+from rerank.metrics.base import GEOMETRIC, BinaryMeasure, PrefixSum
+from rerank.metrics.parameters import REL
+from rerank.metrics.ranked_lists import (
     RankedLists,
     has_judgement,
     hit_positions,

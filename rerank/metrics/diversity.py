@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import BELOW_ONE, REAL, REL, MeasureParameter, RankedLists, SubtopicJudgements, ratio, totals
+from rerank.metrics.parameters import BELOW_ONE, REAL, REL, MeasureParameter
+from rerank.metrics.ranked_lists import RankedLists, SubtopicJudgements, ratio, totals
 from rerank.metrics.registry import measure
 from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints

@@ -4,15 +4,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from rerank.metrics.base import (
-    TEXT,
-    RankedLists,
-    has_judgement,
-    in_pool,
-    ratio,
-    sums,
-    within,
-)
+from rerank.metrics.base import TEXT
+from rerank.metrics.ranked_lists import RankedLists, has_judgement, in_pool, ratio, sums, within
 from rerank.metrics.registry import measure
 from rerank.types import Floats, Ids
 

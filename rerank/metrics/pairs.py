@@ -9,13 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.base import (
-    GEOMETRIC,
-    REL,
-    Measure,
-    PrefixSum,
+from rerank.metrics.base import GEOMETRIC, Measure, PrefixSum
+from rerank.metrics.parameters import REL, declared
+from rerank.metrics.ranked_lists import (
     RankedLists,
-    declared,
     has_judgement,
     inverse,
     measure_depth,

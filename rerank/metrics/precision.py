@@ -7,15 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import (
-    LEAST_ABOVE_ZERO,
-    REAL,
-    REL,
-    BinaryMeasure,
-    Measure,
-    MeasureParameter,
+from rerank.metrics.base import BinaryMeasure, Measure, SwapWeights
+from rerank.metrics.parameters import LEAST_ABOVE_ZERO, REAL, REL, MeasureParameter
+from rerank.metrics.ranked_lists import (
     RankedLists,
-    SwapWeights,
     hit_positions,
     inverse,
     measure_depth,

@@ -5,13 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import (
-    BinaryMeasure,
-    Measure,
-    MeasureParameter,
-    PrefixSum,
+from rerank.metrics.base import BinaryMeasure, Measure, PrefixSum
+from rerank.metrics.parameters import MeasureParameter, declared
+from rerank.metrics.ranked_lists import (
     RankedLists,
-    declared,
     hit_positions,
     inverse,
     measure_depth,

@@ -16,7 +16,9 @@ from inspect import Signature, signature
 from typing import Any, TypeVar
 
 from rerank.errors import InvalidInputError, shown, unknown_name
-from rerank.metrics.base import Measure, custom_measure, declared
+from rerank.metrics.base import Measure
+from rerank.metrics.custom import custom_measure
+from rerank.metrics.parameters import declared
 from rerank.runtime.registry import Registry
 
 # The file of a symbol; one that is not listed is looked for in all files. That halves the time of the first import.
@@ -24,11 +26,14 @@ FILES = {
     symbol: file
     for file, symbols in {
         "ap": ("AP", "GMAP", "infAP"),
+        "discounted": ("DCG",),
         "diversity": ("ERR_IA", "StRecall", "alpha_DCG", "alpha_nDCG", "nERR_IA"),
         "judged": ("Judged", "RelString", "Unjudged"),
-        "ndcg": ("DCG", "G", "RBP", "RBPResidual", "RnDCG", "binG", "nDCG", "nDCGrel"),
+        "gains": ("G", "binG"),
+        "ndcg": ("RnDCG", "nDCG", "nDCGrel"),
         "pairs": ("AUC", "Bpref", "GMBpref", "PairAccuracy"),
         "precision": ("AvgIPrec", "IPrec", "P", "R", "RelP", "Rprec", "Success"),
+        "rbp": ("RBP", "RBPResidual"),
         "reciprocal": ("ERR", "RR", "nERR"),
         "sets": ("NumNonrelRet", "NumQ", "NumRel", "NumRet", "SetAP", "SetF", "SetP", "SetR", "Utility"),
     }.items()

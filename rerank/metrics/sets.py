@@ -5,19 +5,10 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import (
-    OPTIONAL_REL,
-    REAL,
-    REL,
-    TOTAL,
-    MeasureParameter,
-    RankedLists,
-    has_judgement,
-    n_relevant,
-    ratio,
-    sums,
-)
+from rerank.metrics.base import TOTAL
+from rerank.metrics.parameters import OPTIONAL_REL, REAL, REL, MeasureParameter
 from rerank.metrics.precision import n_hits
+from rerank.metrics.ranked_lists import RankedLists, has_judgement, n_relevant, ratio, sums
 from rerank.metrics.registry import measure
 from rerank.types import Floats
 

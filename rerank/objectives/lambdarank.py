@@ -35,7 +35,8 @@ from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import Measure, RankedLists, SwapWeights
+from rerank.metrics.base import Measure, SwapWeights
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.objectives.base import LOWEST_EXPONENT, Objective
 from rerank.runtime.elementary import exp, log2
 from rerank.runtime.kernels import helper, kernel

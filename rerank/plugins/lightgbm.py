@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError, log, shown
 from rerank.exchange.lightgbm import model_text
 from rerank.exchange.models import tree_model
-from rerank.metrics.base import RankedLists
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import category_values, coded, feature_matrix, finite_column, numbers
 from rerank.rankers.boosted import BoostedTrees

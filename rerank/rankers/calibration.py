@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import ranks
+from rerank.metrics.ranked_lists import ranks
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.probability_map import LogisticMap
 from rerank.rankers.standardizer import Standardizer

@@ -27,7 +27,7 @@ from typing import Annotated, Self
 import numpy as np
 
 from rerank.features.near_duplicates import near_groups
-from rerank.metrics.base import ranks
+from rerank.metrics.ranked_lists import ranks
 from rerank.retrieval.source_data import (
     JUDGED,
 )

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, log
 from rerank.files.lists import read_preferences
-from rerank.metrics.base import RankedLists
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.trees.binned_data import BinnedData, Storage
 from rerank.trees.bins import MOST_BINS

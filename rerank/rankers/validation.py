@@ -3,7 +3,8 @@
 import numpy as np
 from numba import prange
 
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.rankers.training_set import TrainingSet
 from rerank.retrieval.best_alpha import Lines, best_share
 from rerank.runtime.kernels import helper, kernel

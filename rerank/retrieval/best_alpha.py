@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.metrics.base import Measure, PrefixSum, RankedLists
+from rerank.metrics.base import Measure, PrefixSum
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.runtime.elementary import array_exp, array_log
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints, joined_rows, pointers, query_order, query_rows

@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.files.inputs import QrelsLike, RunLike, qrels_of, run_of
-from rerank.metrics.base import Measure, RankedLists, ranks
+from rerank.metrics.base import Measure
+from rerank.metrics.ranked_lists import RankedLists, ranks
 from rerank.metrics.registry import parse_measure
 from rerank.retrieval.pool import Pool, QueryRows, pooled
 from rerank.types import Floats, Ints, Run, pointers, query_blocks

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.metrics.base import ranks
+from rerank.metrics.ranked_lists import ranks
 from rerank.types import Floats, Ints, Run, joined_rows, pointers
 from rerank.types.ids import Ids, id_bytes, sort_keys
 

@@ -27,7 +27,7 @@ from itertools import combinations
 import numpy as np
 
 from rerank.files.inputs import QrelsLike, RunLike, qrels_of
-from rerank.metrics.base import ranks
+from rerank.metrics.ranked_lists import ranks
 from rerank.retrieval.fusion import RRF_K, checked_runs, min_max, z_score
 from rerank.retrieval.pool import Pool, QueryRows, pooled
 from rerank.types import Floats, RankingData, Run, pointers, query_rows

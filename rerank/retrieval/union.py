@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.metrics.base import ranks
+from rerank.metrics.ranked_lists import ranks
 from rerank.retrieval.base import SearchInputs, source
 from rerank.retrieval.candidates import Candidates, Part
 from rerank.retrieval.fusion import RRF_K, reciprocal_ranks

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from rerank.features.near_duplicates import query_groups
 from rerank.features.recipe import Recipe, family
 from rerank.history.history import History
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.rankers.bases import OtherRunBase
 from rerank.rankers.matching import HISTORY
 from rerank.rankers.ranker import Ranker, given_base

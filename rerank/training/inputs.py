@@ -15,7 +15,7 @@ from rerank.files.rows import joined_parts
 from rerank.history.history import History
 from rerank.index.index import Index
 from rerank.index.unsupervised import default_candidates
-from rerank.metrics.base import ranks
+from rerank.metrics.ranked_lists import ranks
 from rerank.rankers.matching import HISTORY
 from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import UnionRun

@@ -19,7 +19,7 @@ from rerank.files.provenance import Share, provenance_file, read_provenance, wri
 from rerank.files.trec import read_qrels, write_qrels
 from rerank.index.index import Index
 from rerank.index.unsupervised import default_candidates
-from rerank.metrics.ndcg import DCG
+from rerank.metrics.discounted import DCG
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.runtime.registry import exception_text, named_function

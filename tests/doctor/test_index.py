@@ -9,7 +9,8 @@ import pytest
 
 from rerank.doctor import Finding, examine, read_sources
 from rerank.lucene.build import build_index
-from rerank.lucene.folder import ARRAYS, SUBFOLDER
+from rerank.lucene.folder import ARRAYS
+from rerank.lucene.shards import SUBFOLDER
 
 DOCUMENTS = [
     {"id": f"d{number}", "title": "heat flow", "body": "wings in cold air", "year": 1960} for number in range(5)

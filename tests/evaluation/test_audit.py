@@ -11,7 +11,7 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError
 from rerank.evaluation.significance import LEVEL, mean_and_half_width
-from rerank.metrics.base import RankedLists
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.types import Floats, Ints, pointers
 

@@ -10,7 +10,7 @@ import pytest
 
 import rerank
 from rerank.index import index as module
-from rerank.lucene.folder import RESOURCES
+from rerank.lucene.shards import RESOURCES
 from tests.tiny import Tiny, tiny
 
 

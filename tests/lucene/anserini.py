@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rerank.lucene.jvm import ask_json
+from rerank.lucene.requests import ask_json
 
 
 def java(name: str) -> Any:

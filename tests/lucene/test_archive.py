@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from rerank.lucene import jvm
-from rerank.lucene.jvm import archive_options, archive_path, make_archive
+from rerank.lucene.class_archive import archive_options, archive_path, make_archive
+from rerank.lucene.java_parts import anserini_jar, java_home
 
 pytestmark = pytest.mark.slow("23 s: processes")
 
 SEARCH = """
 import sys
 from rerank.lucene import jvm
+from rerank.lucene.requests import ask_json
 jvm.add_options(*sys.argv[1:])
-print(jvm.ask_json("analyze", texts=["Searching Words"], language="en"))
+print(ask_json("analyze", texts=["Searching Words"], language="en"))
 """
 
 
@@ -27,7 +28,7 @@ print(jvm.ask_json("analyze", texts=["Searching Words"], language="en"))
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RERANK_CACHE", str(tmp_path_factory.mktemp("cache") / "with space"))
-        java, jar = jvm.java_home(), jvm.anserini_jar()
+        java, jar = java_home(), anserini_jar()
         assert archive_options(java, jar) == []
         make_archive(java, jar)
         yield archive_path(java, jar)

@@ -13,8 +13,10 @@ import pytest
 
 import rerank
 from rerank.errors import IndexFolderError
-from rerank.lucene import folder as checksums
-from rerank.lucene.folder import NOTE, is_lucene_file, open_commit
+from rerank.lucene import checksums, commits
+from rerank.lucene.checksums import NOTE
+from rerank.lucene.commits import is_lucene_file
+from rerank.lucene.folder import open_commit
 from rerank.runtime.store import cache_folder, file_state
 
 FLIPS = 20  # of each file
@@ -110,6 +112,6 @@ def test_time_is_logged_where_it_is_long(
 
 
 def test_files_that_no_commit_names_are_left_alone(index: Path) -> None:
-    (index / "_zz.fdt").write_bytes(checksums._HEADER + b"half written")
+    (index / "_zz.fdt").write_bytes(commits._HEADER + b"half written")
     (index / "pending_segments_9").write_bytes(b"half written")
     open_commit(index)

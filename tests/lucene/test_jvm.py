@@ -14,19 +14,12 @@ import pytest
 
 from rerank.errors import IndexFolderError, RerankError
 from rerank.lucene import jvm
-from rerank.lucene.jvm import (
-    CLASS_PATH,
-    JAVA_PACKAGE,
-    JavaError,
-    anserini_jar,
-    anserini_version,
-    ask_json,
-    java_home,
-    java_version,
-)
+from rerank.lucene.java_parts import anserini_jar, anserini_version, java_home, java_version
+from rerank.lucene.jvm import CLASS_PATH, JAVA_PACKAGE
+from rerank.lucene.requests import JavaError, ask_json, java_error
 
 START_ONE = (
-    "import os, jnius_config; from rerank.lucene.jvm import java_home, anserini_jar;"
+    "import os, jnius_config; from rerank.lucene.java_parts import java_home, anserini_jar;"
     "os.environ['JAVA_HOME'] = str(java_home());"
 )
 SEARCH = "from rerank.lucene.search import Searcher; print(Searcher({index!r}).search({{'q': 'wing'}}).n_rows)"
@@ -145,8 +138,8 @@ def test_jar_of_the_package_of_the_jar_is_searched_with_where_no_pyserini_is(
     program = (
         f"import sys, importlib.util; sys.path.insert(0, {str(tmp_path)!r}); find = importlib.util.find_spec;"
         "importlib.util.find_spec = lambda name, *a: None if name == 'pyserini' else find(name, *a);"
-        "from rerank.lucene.jvm import anserini_jar; print(anserini_jar());"
-        "from rerank.lucene.jvm import languages; print(len(languages()))"
+        "from rerank.lucene.java_parts import anserini_jar; print(anserini_jar());"
+        "from rerank.lucene.languages import languages; print(len(languages()))"
     )
     path, number = run(program).stdout.split()
     assert Path(path).parent == folder
@@ -226,7 +219,7 @@ def test_path_that_java_cannot_read_is_refused_with_a_remedy(tmp_path: Path, sma
 
 def test_forked_process_is_refused() -> None:
     program = (
-        "import multiprocessing; from rerank.lucene.jvm import ask_json; ask_json('analyze', texts=[]);"
+        "import multiprocessing; from rerank.lucene.requests import ask_json; ask_json('analyze', texts=[]);"
         "child = multiprocessing.get_context('fork').Process(target=ask_json, args=('analyze',), kwargs={'texts': []});"
         "child.start(); child.join(); print(child.exitcode)"
     )
@@ -249,7 +242,7 @@ def test_forked_process_is_refused() -> None:
     ],
 )
 def test_index_of_another_lucene_is_refused_with_a_remedy(java_class: str, message: str, expected: str) -> None:
-    error = jvm._error({"class": java_class, "message": message}, {"index": "indexes/mine"})
+    error = java_error({"class": java_class, "message": message}, {"index": "indexes/mine"})
     assert isinstance(error, IndexFolderError)
     assert re.match(rf"indexes/mine: expected .*, got {expected}\. .*[Bb]uild the index anew\.$", str(error))
 

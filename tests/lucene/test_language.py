@@ -9,7 +9,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.lucene.arrays import open_forward
 from rerank.lucene.build import build_index
-from rerank.lucene.jvm import check_language, languages
+from rerank.lucene.languages import check_language, languages
 from rerank.lucene.search import Searcher
 from tests.lucene import anserini
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
-from rerank.lucene.jvm import ask_json
+from rerank.lucene.requests import ask_json
 from rerank.lucene.search import Searcher
 from rerank.types import Run
 from tests.lucene import anserini

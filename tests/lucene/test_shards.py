@@ -15,8 +15,9 @@ from rerank.errors import IndexFolderError, InvalidInputError
 from rerank.lucene import folder as shards, search
 from rerank.lucene.arrays import open_forward
 from rerank.lucene.build import build_index, build_index_from_sgml
-from rerank.lucene.folder import check_index_folder, commit_hash, index_folders, shard_names, shard_of
+from rerank.lucene.folder import check_index_folder, commit_hash
 from rerank.lucene.search import Searcher
+from rerank.lucene.shards import index_folders, shard_names, shard_of
 from tests.lucene import anserini
 
 APPEND = ("-append", "-storePositions", "-storeDocvectors")

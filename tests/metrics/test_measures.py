@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import RankedLists
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import FILES, known_measures, parse_measure
 from rerank.types import pointers
 from tests.metrics import test_trec_measures

@@ -10,7 +10,9 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.ap import AP
-from rerank.metrics.base import Measure, RankedLists, fill_by_recomputing
+from rerank.metrics.base import Measure
+from rerank.metrics.ranked_lists import RankedLists
+from rerank.metrics.recomputed import fill_by_recomputing
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.lambdarank import BlockLambdaRankObjective, LambdaRankObjective, lambdarank_for
 from rerank.types import pointers
@@ -114,7 +116,7 @@ def test_a_measure_can_be_trained_for_or_says_why_not(name: str, swaps: Swaps) -
 
 @pytest.mark.parametrize("name", ["nDCG@5", "AP", "RR@3", "ERR@5", "PairAccuracy"])
 def test_brute_force_equals_the_formula(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rerank.metrics.base.LABELS_AT_ONCE", 50)
+    monkeypatch.setattr("rerank.metrics.recomputed.LABELS_AT_ONCE", 50)
     whole, measure = joined(*lists(5, n_queries=40)), parse_measure(name)
     for depth in DEPTHS:
         out, out_ptr = deltas(measure, whole, depth)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rerank.metrics.base import RankedLists, SwapWeights
+from rerank.metrics.base import SwapWeights
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.lambdarank import BlockLambdaRankObjective, LambdaRankObjective
 from rerank.types import Floats, pointers

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import RankedLists
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective, known_objectives, objective_class
 from rerank.objectives.lambdarank import lambdarank_for

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from rerank.metrics.base import RankedLists
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import CostObjective, Objective, known_objectives, objective_class
 from rerank.objectives.lambdarank import lambdarank_for

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import RankedLists
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.lambdarank import BlockLambdaRankObjective, LambdaRankObjective, lambdarank_for
 from rerank.types import Floats, Ints, pointers

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rerank.metrics.base import RankedLists
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.types import pointers
 
 

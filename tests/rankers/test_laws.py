@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.metrics.base import RankedLists
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.ranker import Ranker, read_model

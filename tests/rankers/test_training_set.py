@@ -8,7 +8,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import RankedLists
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.training_set import TrainingSet, fold_of_queries
 from rerank.rankers.validation import DEEPEST_INSERTION, Validation

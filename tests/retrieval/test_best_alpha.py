@@ -11,7 +11,8 @@ from hypothesis import given, settings, strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure
+from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.retrieval.best_alpha import Lines, best_alpha, best_share, order_at
 from rerank.retrieval.fusion import combine

@@ -13,7 +13,7 @@ from typing import Any
 
 import jnius_config
 
-from rerank.lucene.jvm import anserini_jar, java_home
+from rerank.lucene.java_parts import anserini_jar, java_home
 from tests.features.awkward import DOCUMENTS, QUERIES
 
 K1, B = 0.9, 0.4
