@@ -19,7 +19,7 @@ from benchmarks.registry import Options, Row, benchmark
 from benchmarks.users import Users, attractions, simulate_clicks, simulate_interleaving
 
 if TYPE_CHECKING:
-    from rerank.clicks.estimates import Cells
+    from rerank.clicks.cells import Cells
 
 ETAS, SHARES = (0.0, 0.5, 1.0, 2.0), (0.01, 0.1, 1.0)
 TREES = {"num_leaves": 15, "min_child_samples": 30, "learning_rate": 0.05, "n_jobs": 1}
@@ -245,7 +245,8 @@ def read_log(path: Path) -> tuple[int, float, float]:
 @benchmark(data="MQ2008, logs of simulated users", peer="expectation maximisation, with a prior of 0 and of 10 views")
 def examination(options: Options) -> Iterator[Row]:
     """Mean error of the estimated examination by spread, length and bias of the log, and where no document moved."""
-    from rerank.clicks.estimates import Cells, examination as estimated
+    from rerank.clicks.cells import Cells
+    from rerank.clicks.examination import examination as estimated
 
     data = with_relevant(options)
     collection = Collection(data, data, options)

@@ -24,7 +24,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.clicks.estimates import Cells, checked_theta, examination
+from rerank.clicks.cells import Cells
+from rerank.clicks.estimates import checked_theta
+from rerank.clicks.examination import examination
 from rerank.clicks.interleaving import ENDS, NUMBERS_AT_ONCE
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, log

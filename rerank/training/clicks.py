@@ -29,7 +29,9 @@ from typing import Any
 
 import numpy as np
 
-from rerank.clicks.estimates import PRIOR, Cells, ClickEstimates, estimate_clicks, examination
+from rerank.clicks.cells import Cells
+from rerank.clicks.estimates import PRIOR, ClickEstimates, estimate_clicks
+from rerank.clicks.examination import examination
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, log
 from rerank.features.extract import scores_in

@@ -7,7 +7,10 @@ import pandas as pd
 import pytest
 
 from benchmarks.users import Users, attractions, simulate_clicks
-from rerank.clicks.estimates import MODELS, Cells, ClickEstimates, attractiveness, estimate_clicks, examination
+from rerank.clicks.cells import Cells
+from rerank.clicks.estimates import ClickEstimates, estimate_clicks
+from rerank.clicks.examination import examination
+from rerank.clicks.models import MODELS, attractiveness
 from rerank.clicks.record import Clicks, preference_pairs
 from rerank.errors import InvalidInputError
 from rerank.types import Qrels, RankingData, Run, query_rows

@@ -7,7 +7,8 @@ import pytest
 
 import rerank
 from benchmarks.users import Users
-from rerank.clicks.estimates import Cells, examination
+from rerank.clicks.cells import Cells
+from rerank.clicks.examination import examination
 from rerank.errors import InvalidInputError
 from rerank.types import RankingData, pointers
 from rerank.types.ids import id_array
