@@ -43,7 +43,7 @@ def callback_fault(error: Exception, iteration: int) -> RerankError:
         return error
     return InvalidInputError(
         f"callbacks: expected each to return, got {type(error).__name__} at iteration {iteration}: "
-        f"{' '.join(str(error).split())}. Nothing was trained: correct the callback."
+        f"{' '.join(str(error).split())}. Nothing was trained: correct the callback, or pass what it asks for."
     )
 
 
