@@ -361,6 +361,15 @@ def test_rerank_texts_gives_scores_of_rank_in_falling_order(
     assert all(first.score >= second.score for first, second in pairwise(ranked))
 
 
+def test_documents_without_a_common_word_have_no_similarity_from_rounding(tmp_path: Path) -> None:
+    """Standardised, a difference of 1e-9 weighs as much as BM25's."""
+    bodies = ["heat flow in a wing", "shock waves", "the laminar boundary layer heat", "pasta and sauce", "a plane"]
+    small = rerank.Index.build([{"id": str(n), "body": body} for n, body in enumerate(bodies)], tmp_path / "index")
+    for texts in (["pasta", "heat"], ["pasta recipe", "heat"], ["pasta", "heat", "heat"]):
+        assert rerank.rerank_texts("unsupervised", "heat", texts, index=small)[0].document == 1
+        assert not small.text_features("heat", texts).column("similarity_10.contents").any()
+
+
 def test_rows_of_a_data_frame_are_texts_by_field(
     index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:

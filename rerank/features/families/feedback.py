@@ -51,6 +51,7 @@ _SIMILARITY = 4
 _OVERLAP = 8
 _CLARITY = 9
 MOST_PREFETCHED = 1024  # postings of a document
+ROUNDING = 1e-6  # of a cosine in float32: less is 0, since documents without a term in common would differ by it
 MAX_DOC_SHARE = 0.1  # terms of more documents do not enter expanded queries
 _LAVRENKO = "Lavrenko & Croft, SIGIR 2001; RM3: Abdul-Jaleel et al., TREC 2004"
 _ROCCHIO_SOURCE = "Rocchio 1971; alpha and beta as in Anserini"
@@ -297,10 +298,9 @@ def _score(  # type: ignore[no-untyped-def]
             column = _SIMILARITY + number
             if lengths[docs[row]] == 0:
                 out[row, column] = np.nan
-            elif others == 0:
-                out[row, column] = 0.0
             else:
-                out[row, column] = max(np.float32(sums[column]) / norms[docs[row]] - n_same, 0.0) / others
+                rest = np.float32(sums[column]) / norms[docs[row]] - n_same
+                out[row, column] = rest / others if others > 0 and rest > ROUNDING * size else 0.0
         total = same(0.0)
         overlap = 0
         for number in range(n_expanding):
