@@ -591,7 +591,7 @@ def test_parameters_without_a_counterpart_are_refused(given: dict[str, Any], mes
     ("arguments", "message"),
     [
         ({"group": None}, "group: expected the number of rows of each query, got none"),
-        ({"eval_group": None}, "eval_group: expected a list of 1 lists of sizes, one for each eval set, got none"),
+        ({"eval_group": None}, "eval_group: expected 1 lists of sizes, one for each eval set, got none"),
         (
             {"eval_group": [GROUP_VALID[:-1]]},
             "eval_group: expected sizes that add up to the 600 rows of valid_0, got 580",
