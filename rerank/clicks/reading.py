@@ -607,8 +607,7 @@ def _is_ubi_file(path: Path) -> bool:
     if _ending(path) == PARQUET or not _is_json(path):
         return False
     first = next((rows[0][1] for rows in _json_rows(path, _OddRows())), {})
-    named = ("action_name", "query_attributes", *_HITS)
-    return _is_wrapped(first) or any(name in first for name in named)
+    return _is_wrapped(first) or any(name in first for name in ("action_name", "query_attributes", *_HITS))
 
 
 def _is_wrapped(members: Mapping[str, Any]) -> bool:
@@ -682,9 +681,8 @@ class _UbiLog:
             if not search.impressions:
                 for position, doc in enumerate(search.hits, 1 - from_0):
                     search.impressions.setdefault(doc, (position, search.time))
-        places = [place for search in searches for place, _ in search.impressions.values()]
         passed = ", ".join(f"{shown(action)[1:-1]} ({count:,})" for action, count in self._actions.most_common())
-        if not places:
+        if not any(search.impressions for search in searches):
             if self._odd.first is not None and not passed and not any(search.clicked for search in searches):
                 raise self._odd.first
             got = f"none, but {passed}" if passed else "none"

@@ -24,7 +24,6 @@ from rerank.types import Qrels, query_rows
 from rerank.types.records import SubtopicQrels
 
 PREFIX = "irds:"
-IN_PYTHON = ": in Python, where the others can be passed as a mapping"
 INSTALL = "pip install ir-datasets"
 _HAS = {"docs": "documents", "queries": "topics", "qrels": "qrels"}
 
@@ -44,12 +43,19 @@ def data_set_qrels(name: str) -> Qrels:
     """Return the judgements of documents of a data set."""
     source, query_ids, subtopics, doc_ids, labels = _judgements(name)
     if any(subtopics):
-        message = (
-            "expected judgements of documents, got those of subtopics. Measure e.g. alpha_nDCG@10, or name another."
+        raise FileFormatError(
+            source,
+            None,
+            "expected judgements of documents, got those of subtopics. Measure e.g. alpha_nDCG@10, or name another.",
         )
-        raise FileFormatError(source, None, message)
     qrels = Qrels.from_rows(query_ids, doc_ids, labels)
-    refuse_repeats(source, qrels.query_ids, query_rows(qrels.query_ptr), qrels.doc_ids, remedy=IN_PYTHON)
+    refuse_repeats(
+        source,
+        qrels.query_ids,
+        query_rows(qrels.query_ptr),
+        qrels.doc_ids,
+        remedy=": in Python, where the others can be passed as a mapping",
+    )
     return qrels
 
 

@@ -401,7 +401,9 @@ def _add_columns(path: Path, table: RowTable, beside: dict[str, Path]) -> None:
         if column not in (WEIGHT, BASE_SCORE) or column in table.numbers:
             continue
         companion = beside.pop(ending)
-        values = np.array([value for _, value in records(companion, "numbers", _value)])
+        values = np.array(
+            [value for _, value in records(companion, "numbers", lambda line: _number("value", line.encode()))]
+        )
         if column == WEIGHT and len(values) == len(table.names):
             values = values[query]
         if len(values) != len(query):
@@ -415,10 +417,6 @@ def _add_columns(path: Path, table: RowTable, beside: dict[str, Path]) -> None:
         table.numbers[column] = [values]
         if column == BASE_SCORE:
             log.warning('%s: base scores are those of %s: rankers with base="run" start from them', path, companion)
-
-
-def _value(content: str) -> float:
-    return _number("value", content.strip().encode())
 
 
 def _row_lines(data: RankingData, query: int, rows: slice, X: NDArray[np.float32]) -> Iterator[str]:

@@ -44,7 +44,6 @@ from rerank.types.ids import WHITE_SPACE
 ID_KEYS = ("id", "qid", "query_id", "_id")
 TEXT_KEYS = ("text", "query", "title", "input")
 _WITHIN = ("topics within <top> and </top>", "Remove it")
-XML_TEXTS = ("query", "title", "content", "summary")  # elements of a topic, the first that it has
 Entry = tuple[int | None, str, str]  # line, query id, text
 
 
@@ -63,7 +62,10 @@ _TITLE, _QUERY = (
 )
 _NUMBER_OF = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
 _NUMBER = re.compile(r"<(number|num|id|qid|identifier)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:</\1\s*>)?", re.IGNORECASE)
-_TEXTS = [re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL) for tag in XML_TEXTS]
+_TEXTS = [  # of a topic in XML, the first that it has
+    re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL)
+    for tag in ("query", "title", "content", "summary")
+]
 
 
 def read_topics(path: FileLike) -> Topics:

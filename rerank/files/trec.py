@@ -69,7 +69,6 @@ DROP_COLUMNS = (  # of qrels with more: which ones depends on who wrote them
     "Keep query, document and label, with `awk '{print $1, 0, $2, $3}'` of prels, `awk '{print $1, 0, $3, $5}'` with a "
     "stratum before the label (sample_eval), `awk '{print $1, 0, $3, $4}'` with other judgements after it"
 )
-RANKS_OR_SCORES = "Correct the ranks, or write scores with a decimal point"
 _MEASURE = re.compile(  # a name that trec_eval or ir_measures print before a figure
     rb"runid|(?:num|gm|set)_\w+|map|Rprec|bpref|infAP|recip_rank|11pt_avg|ndcg|iprec_at_recall_[\d.]+"
     rb"|(?:map_cut|ndcg_cut|P|recall|success)_\d+|(?:P|R|Judged|Success)(?:\(.*\))?@\d+|(?:nDCG|AP|RR|ERR|RBP)(?:\(.*\))?(?:@\d+)?"
@@ -558,7 +557,11 @@ def read_run(path: FileLike) -> Run:
     query_ids, query_ptr, rows = read_table(path, RUN)
     if rows.layout is MSMARCO_RUN:
         if rows.values.min() != 1:
-            raise FileFormatError(path, None, f"expected ranks from 1, got {rows.values.min()}. {RANKS_OR_SCORES}.")
+            raise FileFormatError(
+                path,
+                None,
+                f"expected ranks from 1, got {rows.values.min()}. Correct them, or write scores with a decimal point.",
+            )
         rows = replace(rows, values=1.0 / rows.values)
     if rows.layout is not RUN:
         rows = replace(rows, tag=UNNAMED)

@@ -475,7 +475,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         if pairs and (eval_group is None or len(eval_group) != len(pairs)):
             got = "none" if eval_group is None else str(len(eval_group))
             raise InvalidInputError(
-                f"eval_group: expected {len(pairs)} lists of sizes, one for each eval set, got {got}. Pass a list of them."
+                f"eval_group: expected {len(pairs)} lists of sizes, one for each eval set, got {got}. Pass a list."
             )
         sets = [
             _eval_set(name, pair, eval_group[n], _of(eval_sample_weight, n), _of(eval_init_score, n), settings)

@@ -215,7 +215,7 @@ BAD_RUNS = {
     "map\tq1\t0.3012\n": r":1: expected 6 columns .*, got 3. These are figures of an evaluation",
     "a.run\tAP\t1\t0.3012\n": r":1: expected 6 columns .*, got 4. These are figures of an evaluation",
     "q,Q0,d,1,2.5,tag\n": r":1: expected 6 columns .*, got 1. Read CSV with pandas, and pass the frame",
-    "q\td\t5\nq\te\t3\n": r"expected ranks from 1, got 3. Correct the ranks, or write scores with a decimal point",
+    "q\td\t5\nq\te\t3\n": r"expected ranks from 1, got 3. Correct them, or write scores with a decimal point",
     "q Q0 d 1 nan tag\n": r":1: expected a finite number as score, got 'nan'",
     "q Q0 d 1 -inf tag\n": r":1: expected a finite number as score, got '-inf'",
     "q Q0 d 1 1_0 tag\n": r":1: expected a finite number as score, got '1_0'",
