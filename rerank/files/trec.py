@@ -350,6 +350,8 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
         remedy = f"Write the missing column{'s' * (missing > 1)}, or delete the line"
         if fields[0].startswith((b"{", b"[")):
             remedy = "Read JSON with json.load, or its lines with pandas.read_json, and pass the mapping or frame"
+        elif shifted and not layout.extra and fields[1] == b"Q0":
+            remedy = "Name judgements: this is a row of a run"
         elif shifted:
             has_value = not layout.extra and layout.parse(fields[layout.value]) is not None
             remedy = DROP_COLUMNS if has_value else "Ids may hold no white space"

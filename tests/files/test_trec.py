@@ -249,6 +249,7 @@ BAD_QRELS = {
     "q1\tnDCG@10\t0.3012\n": r":1: expected 4 columns .*, got 3. These are figures of an evaluation",
     "q 0 d 1\nq 0 d e 1\n": r":2: expected 4 columns .*, got 5. Ids may hold no white space",
     "q 0 d 1.5\n": r":1: expected a whole number as label, got '1.5'. Correct the label",
+    "q Q0 d 1 0.5 bm25\n": r":1: expected 4 columns .*, got 6. Name judgements: this is a row of a run",
     "q 0 d 1 0.5\n": r":1: expected 4 columns .*, got 5. Keep .* of prels, .*`awk '.print \$1, 0, \$3, \$4.'` with",
     "4 qid:1 1:0.5\n": r":1: expected 4 columns .*, got 3. Of a judgement list, write `# DOCUMENT` at the end",
     "q 0 d 99999999999999999999\n": r":1: expected a whole number as label",
