@@ -77,11 +77,9 @@ CALLS: dict[str, Callable[..., Any]] = {
     "compare": lambda index, topics, qrels, run, other: str(rerank.compare(qrels, {"a": run, "b": other}, ["AP"])),
     "fuse": lambda index, topics, qrels, run, other: dict(rerank.fuse([run, other], "best", qrels=qrels)),
     "combine": lambda index, topics, qrels, run, other: rerank.combine(run, other, qrels).alpha,
-    "run_experiment": lambda index, topics, qrels, run, other: (
-        rerank.run_experiment(
-            index, topics, qrels, study=Study(ranker="ranksvm", parameters={"max_iter": 2}, folds=3)
-        ).table
-    ),
+    "run_experiment": lambda index, topics, qrels, run, other: rerank.run_experiment(
+        index, topics, qrels, study=Study(ranker="ranksvm", parameters={"max_iter": 2}, folds=3)
+    ).comparison.to_frame(),
 }
 
 
