@@ -239,8 +239,10 @@ def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict
 
 def _of_clicks(clicks: rerank.Clicks, runs: Sequence[Path], depth: int | None, form: str) -> str:
     """Return the value of each run on a click log; without runs, which of two rankers the log prefers."""
+    from rerank.evaluation.comparison import TABLES
     from rerank.runtime.codec import finite, plain
 
+    form = TABLES.get(form, form)
     if runs:
         rules = rerank.ValueRules(depth or 10)
         files = run_names(runs)
@@ -265,7 +267,7 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
         for path, estimate in values.items()
     ]
     header = ["run", "value", "never shown", "95 % interval", "effective clicks", "queries"]
-    table = text_table(rows, header, form="simple" if form == "table" else form)
+    table = text_table(rows, header, form=form)
     lines = [f"{path}: {estimate.refusal}." for path, estimate in values.items() if estimate.refusal]
     if len({estimate.unseen for estimate in values.values()}) > 1:
         lines.append("Documents never shown count as not clicked: values beside different shares do not compare runs.")
@@ -289,4 +291,4 @@ def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> s
         "95 % interval": f"{result.low:+.4f} to {result.high:+.4f}",
         "p": "<0.0001" if result.p_value < 0.0001 else f"{result.p_value:.4f}",
     }
-    return text_table([list(row.values())], list(row), 2, "simple" if form == "table" else form)
+    return text_table([list(row.values())], list(row), 2, form)

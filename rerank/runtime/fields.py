@@ -105,7 +105,8 @@ class Number(Field):
         taken, returned, what, _ = self._kind
         is_one = isinstance(value, taken) and not isinstance(value, bool)
         if not is_one or not self.low <= value <= self.high:
-            raise SchemaError(f"{'' if is_one else f'{what} from '}{' to '.join(self._bounds())}", shown(value))
+            bounds = " to ".join(dict.fromkeys(self._bounds()))
+            raise SchemaError(bounds if is_one else f"{what} from {bounds}", shown(value))
         return returned(value)
 
     def _bounds(self) -> tuple[str, str]:

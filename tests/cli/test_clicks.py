@@ -100,7 +100,8 @@ def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
     expected = rerank.off_policy_value(rerank.read_clicks("clicks.jsonl"), run, rerank.ValueRules(5))
     assert [figures["bm25.run"][name] for name in ("value", "low")] == [expected.value, expected.low]
     assert figures["strange.run"]["value"] is None
-    assert "value" in command("evaluate --clicks clicks.jsonl bm25.run --format latex").out
+    for form, rule in (("latex", r"\toprule"), ("markdown", "|---")):
+        assert rule in command(f"evaluate --clicks clicks.jsonl bm25.run --format {form}").out
     for arguments, message in (
         ("--clicks clicks.jsonl bm25.run -m AP", "-m: expected it without --clicks"),
         ("qrels.txt", "expected QRELS and at least one RUN, got fewer"),
