@@ -32,7 +32,7 @@ from rerank.types.ids import id_array
 from rerank.types.query_rows import Ints, pointers
 
 MOST_TERMS = 1 << 20  # about 8 MB of a model file
-MOST_VECTOR_BYTES = 1 << 25  # of vectors of terms: about 15 MB of a model file
+MOST_VECTOR_BYTES = 1 << 25  # of vectors of terms: about 38 MB of a model file
 _MOST_CHARACTERS = 1 << 26
 _MOST_BYTES = 1 << 27  # of all terms
 _COUNT = Whole(0, 2**62)

@@ -168,7 +168,7 @@ def learn_lsi(
     """Return the space of the right singular vectors of the tf-idf matrix, and the singular values.
 
     A row of the matrix has w(t) = (1 + ln tf) * ln(N / df) of a document's terms, divided by its norm. Columns are the
-    terms that most documents hold, ties by term number. Vectors are rounded.
+    terms that most documents hold, ties by term number.
 
     Shapes: values float64 (dimensions,).
     """
@@ -186,13 +186,7 @@ def learn_lsi(
     )
     _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, matrix)
     vectors, values = right_singular_vectors(matrix, dimensions, threads)
-    return Space.of(field, rounded(vectors)), values
-
-
-def rounded(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return numbers with 8 significant bits, as bfloat16 has, so that models which hold them are half as large."""
-    bits = vectors.view(np.uint32)
-    return (bits + 0x7FFF + (bits >> 16 & 1) & 0xFFFF0000).view(np.float32)  # a half goes to the even one
+    return Space.of(field, vectors), values
 
 
 @kernel()

@@ -11,7 +11,7 @@ import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.types.forward import ForwardIndex
-from rerank.vectors.vectors import Vectors, rounded
+from rerank.vectors.vectors import Vectors
 
 
 @pytest.fixture(scope="module")
@@ -53,17 +53,6 @@ def test_query_vectors_are_those_of_a_document_of_the_same_terms(vectors: Vector
 def test_texts_without_a_known_term_have_the_zero_vector(vectors: Vectors, forward: ForwardIndex) -> None:
     assert not vectors.queries("lsi", [[], ["unknown"], ["word"]]).any()  # "word": in one document only
     assert not vectors.documents("lsi", "contents", forward.doc_numbers(np.array(["empty", "lonely"]))).any()
-
-
-def test_vectors_of_terms_have_eight_significant_bits(vectors: Vectors) -> None:
-    fractions, _ = np.frexp(vectors.spaces["lsi"].term_vectors)
-    assert np.array_equal(256 * fractions, np.rint(256 * fractions))
-    assert len(np.unique(fractions)) > 20
-
-
-def test_rounding_goes_to_the_nearest_number_and_a_half_to_the_even_one() -> None:
-    given = np.array([1.0, 1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-7, -1 - 2**-9, 0.0, 255.9], np.float32)
-    assert rounded(given).tolist() == [1.0, 1.0, 1 + 2**-6, 1 + 2**-7, -1.0, 0.0, 256.0]
 
 
 def test_learning_more_documents_than_a_sample_uses_the_sample(forward: ForwardIndex) -> None:
