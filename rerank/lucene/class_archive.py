@@ -4,8 +4,6 @@ Java's class data sharing maps the archive, and does not read and verify thousan
 ignores an archive that is damaged, or was made by another Java or for another jar (`-Xshare:auto`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import subprocess

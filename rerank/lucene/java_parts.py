@@ -4,8 +4,6 @@ The jar is that of an installed pyserini, so that both can use one Java machine 
 of lucene-rerank-jar. pyserini is never imported, since that would import PyTorch.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import re

@@ -1,7 +1,5 @@
 """Languages by code; each has the analyser of Anserini's `-language`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

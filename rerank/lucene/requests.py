@@ -1,7 +1,5 @@
 """Requests to Java: a request is JSON, an answer bytes (see java/rerank/lucene/Bridge.java)."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Documents that users pass as texts, read as the fields and numbers of an index."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

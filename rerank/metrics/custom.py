@@ -1,7 +1,5 @@
 """User-defined measures in Python."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise

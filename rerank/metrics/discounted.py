@@ -1,7 +1,5 @@
 """Measures that sum gain times discount, and DCG."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """nDCG, at a cutoff or averaged over ranks that depend on the query (trec_eval's ndcg_rel and Rndcg)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

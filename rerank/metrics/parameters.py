@@ -1,7 +1,5 @@
 """Parameters of measures: default, what is accepted, and the words for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf

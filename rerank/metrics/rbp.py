@@ -1,7 +1,5 @@
 """Rank-biased precision, and what unjudged documents could add to it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How swaps change a measure, by measuring each swapped list anew."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 

@@ -7,8 +7,6 @@ programme over a simplex with one variable a tangent: small, and solved on the t
 is added at a time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rankers inside a ranker: as text (`8*lambdamart(subsample=0.5), 2*lambdarank`), in training, and in model files."""
 
-from __future__ import annotations
-
 import ast
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -18,8 +18,6 @@ K. Järvelin and J. Kekäläinen, Cumulated gain-based evaluation of IR techniqu
 
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Self

@@ -1,7 +1,5 @@
 """Parameters of other libraries (LightGBM, XGBoost, scikit-learn), and what says the same here: hints in errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from rerank.errors import UnknownParameterError, shown, suggestion

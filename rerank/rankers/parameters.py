@@ -5,8 +5,6 @@ The constructor's arguments, the checks of `fit`, saving and loading, `rerank tr
 docs/rankers.md and the search space of `tune` are all derived from it.
 """
 
-from __future__ import annotations
-
 import ast
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence

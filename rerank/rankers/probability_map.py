@@ -6,8 +6,6 @@ order is kept between them as well (Oron and Flournoy, Centered Isotonic Regress
 Research 9(3), 2017).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Self

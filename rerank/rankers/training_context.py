@@ -4,8 +4,6 @@ Memory is planned before a training begins. What is counted: memory of the proce
 system keeps as much in memory as is free; it takes that back when another program needs it, and it is not counted.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What calibration learns from: the lists of held-out queries, with scores of models that had not seen them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 

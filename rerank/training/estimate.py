@@ -1,7 +1,5 @@
 """The estimate of a training: its measure on queries that no model was trained on, by cross-validation."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

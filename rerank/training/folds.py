@@ -1,7 +1,5 @@
 """Assignment of queries to folds: at random, stratified, near duplicates together."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np

@@ -6,8 +6,6 @@ then moves most what the teacher prefers most (as in distillation by ranks; Tang
 2018). Candidates that the teacher has not scored are not learned from: it has not said that they are worse.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
