@@ -1,27 +1,34 @@
 """What is opened once for an index, whatever its resources are."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Event
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, RerankError, log
+from rerank.errors import InvalidInputError
 from rerank.history.neighbours import Neighbours, document_neighbours
 from rerank.lucene.arrays import open_forward
 from rerank.lucene.search import Searcher
 from rerank.lucene.texts import TextAnalyser
-from rerank.runtime.output import whole_file
-from rerank.runtime.store import cache_folder
+from rerank.runtime.fields import Record
+from rerank.runtime.store import Kind, Stored, kept
 from rerank.types import ForwardIndex, Ints
 from rerank.vectors.encoded_documents import encoded_documents
 from rerank.vectors.encoder import Encoder
+
+NEIGHBOURS = Kind(
+    "rerank neighbours",
+    1,
+    "the nearest documents of each document",
+    "Delete it, it is made again.",
+    Record({}),
+    lambda _: {"docs": Stored(np.int32, ("n_docs", "n")), "cosines": Stored(np.float32, ("n_docs", "n"))},
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,20 +64,8 @@ class OpenedIndex:
     @cached_property
     def neighbours(self) -> Neighbours:
         """The nearest documents of each document; computed once for an index, and kept in the cache folder."""
-        file = cache_folder() / f"neighbours-{self.commit[:32]}.npz"
-        try:
-            with np.load(file) as stored:
-                found = Neighbours(stored["docs"], stored["cosines"])
-            if len(found.docs) == len(found.cosines) == self.forward.n_docs:
-                return found
-        except (OSError, ValueError, KeyError, BadZipFile):
-            log.debug("%s: the nearest documents of each document are computed.", file)
-        found = document_neighbours(self.forward)
-        with suppress(OSError, RerankError):  # where the cache cannot be written, they are computed in each process
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(file, binary=True) as stored:
-                np.savez(stored, docs=found.docs, cosines=found.cosines)
-        return found
+        name = f"neighbours-{self.commit[:32]}.npz"
+        return Neighbours(**kept(name, NEIGHBOURS, lambda: vars(document_neighbours(self.forward))))
 
     def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> NDArray[np.float32]:
         """Return the vectors of all documents by an encoder."""

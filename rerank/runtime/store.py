@@ -168,6 +168,21 @@ def read(path: Path, kind: Kind, notes: Sequence[Path] = ()) -> tuple[dict[str, 
         return values, arrays
 
 
+def kept(name: str, kind: Kind, make: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+    """Return the arrays of a file in the cache folder; where it is missing or damaged, those that `make` returns.
+
+    They are then written, unless there is no folder to write to: they are made again in each process.
+    """
+    path = cache_folder() / name
+    with suppress(OSError, RerankError):
+        return read(path, kind, [note_path(path)])[1]
+    arrays = make()
+    with suppress(OSError, RerankError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, kind, {}, arrays)
+    return arrays
+
+
 def read_values(path: Path, kind: Kind) -> dict[str, Any]:
     """Return the values of the header of a file, whose arrays are not read."""
     with _opened(path, kind) as (_, values):

@@ -24,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,17 +34,16 @@ from weakref import ref
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError, RerankError, log
+from rerank.errors import InvalidInputError, log
 from rerank.features.match import gather_candidates
 from rerank.features.recipe import family
 from rerank.files.vectors import checked_vectors, read_vectors
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of_hits
-from rerank.runtime import store
 from rerank.runtime.elementary import dot
 from rerank.runtime.fields import Record
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.store import Kind, Stored, cache_folder, note_path
+from rerank.runtime.store import Kind, Stored, kept
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Floats, Ids, Run
 from rerank.vectors.vectors import LSI, unit_vectors
@@ -85,14 +84,9 @@ def _stored_index(documents: NDArray[np.float32]) -> Any:
     checksum = hashlib.sha256(f"faiss {faiss.__version__} {documents.shape} {SHARE}".encode())
     for first in range(0, len(documents), BLOCK):
         checksum.update(documents[first : first + BLOCK].tobytes())
-    path = cache_folder() / f"nearest-{checksum.hexdigest()}"
-    with suppress(OSError, RerankError, RuntimeError):
-        return faiss.deserialize_index(np.array(store.read(path, KIND, [note_path(path)])[1]["index"]))
-    index = _made_index(documents)
-    with suppress(OSError, RerankError):  # no folder to write to: it is made again in each process
-        path.parent.mkdir(parents=True, exist_ok=True)
-        store.write(path, KIND, {}, {"index": faiss.serialize_index(index)})
-    return index
+    name = f"nearest-{checksum.hexdigest()}"
+    arrays = kept(name, KIND, lambda: {"index": faiss.serialize_index(_made_index(documents))})
+    return faiss.deserialize_index(np.array(arrays["index"]))
 
 
 def _made_index(documents: NDArray[np.float32]) -> Any:
