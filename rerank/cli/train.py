@@ -128,25 +128,12 @@ def command(
     `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last
     two also with .gz), or folders of them.
     """
-    from rerank.index.bound import is_index
     from rerank.metrics.registry import named
     from rerank.runtime.output import check_outputs
 
     check_outputs({"--output": output})
-    instead = "--teacher" if teacher else "--clicks" if clicks else ""
-    n_of_index = 2 if instead else 3
-    if len(data) == n_of_index and not data[0].exists() and not data[0].suffix:
-        raise MissingFileError(data[0], "the folder of an index")
-    from_index = is_index(data[0]) and len(data) == n_of_index
-    if not from_index and not instead and len(data) == 2 and is_index(data[0]):
-        raise click.UsageError(
-            "expected INDEX TOPICS QRELS as arguments, got an index and topics. Add judgements, --teacher or --clicks"
-        )
-    if not from_index and instead:
-        raise click.UsageError(
-            f"{instead}: expected INDEX TOPICS as arguments, got {len(data)} names. Leave out the others."
-        )
-    form = (instead or "INDEX TOPICS QRELS") if from_index else "DATA"
+    form = _form(data, "--teacher" if teacher else "--clicks" if clicks else "")
+    from_index = form != "DATA"
     refuse_beside(form, WITHOUT_EFFECT[form])
     tuning = None if tune is None else rerank.Tuning(tune)
 
@@ -184,6 +171,26 @@ def command(
     if model.history_ is not None:
         text = "features use judgements of %d other queries, which the model holds (--no-history leaves them out)"
         click.echo(text % len(model.history_.query_ids))
+
+
+def _form(data: tuple[Path, ...], instead: str) -> str:
+    """Return the form of the arguments, a key of WITHOUT_EFFECT; `instead` is the option in place of QRELS."""
+    from rerank.index.bound import is_index
+
+    n_of_index = 2 if instead else 3
+    if len(data) == n_of_index and not data[0].exists() and not data[0].suffix:
+        raise MissingFileError(data[0], "the folder of an index")
+    if is_index(data[0]) and len(data) == n_of_index:
+        return instead or "INDEX TOPICS QRELS"
+    if instead:
+        raise click.UsageError(
+            f"{instead}: expected INDEX TOPICS as arguments, got {len(data)} names. Leave out the others."
+        )
+    if len(data) == 2 and is_index(data[0]):
+        raise click.UsageError(
+            "expected INDEX TOPICS QRELS as arguments, got an index and topics. Add judgements, --teacher or --clicks"
+        )
+    return "DATA"
 
 
 def _read_labels(

@@ -26,7 +26,7 @@ from rerank.index.index import Index, opened
 from rerank.metrics.registry import named, parse_measure
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.boosted import FEW
-from rerank.rankers.calibration import RELEVANT, Scale
+from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.retrieval.candidates import DEPTH, Candidates
@@ -209,12 +209,16 @@ def _train_on_judgements(
     if estimated is not None and estimated.scorer is not None:
         model.last_stage_ = estimated.scorer.stage
     if scored is not None:
-        candidates, texts = scored
-        try:
-            model.calibration_ = candidates.fit(Scale.of(model.predict(learned)), model.checksum(), texts)
-        except InvalidInputError as error:
-            log.warning("%s The model has no probabilities, which min_score and abstain need.", error)
+        _calibrate(model, learned, *scored)
     return Trained(model, estimated)
+
+
+def _calibrate(model: Ranker, learned: RankingData, candidates: OutOfFold, texts: OutOfFold | None) -> None:
+    """Learn how the scores of a model become probabilities, where enough is judged."""
+    try:
+        model.calibration_ = candidates.fit(Scale.of(model.predict(learned)), model.checksum(), texts)
+    except InvalidInputError as error:
+        log.warning("%s The model has no probabilities, which min_score and abstain need.", error)
 
 
 def _train_without_judgements(
