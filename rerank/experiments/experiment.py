@@ -61,7 +61,7 @@ from rerank.retrieval.union import UnionRun
 from rerank.runtime.output import write_text
 from rerank.runtime.progress import InProcess
 from rerank.training.cross_validation import FoldData, FoldHistories, FoldTraining, Try, Workers, cross_validated
-from rerank.training.estimate import DEFAULT_METRIC, noise_of, scorer_gain
+from rerank.training.estimate import DEFAULT_METRIC, judged_values, noise_of, scorer_gain
 from rerank.training.folds import (
     assign_folds,
     given_folds,
@@ -423,7 +423,9 @@ class Prepared:
         """Return what the scorer of the index brings to a run of held-out queries; None without one."""
         if self.inputs is None:
             return None
-        return scorer_gain(self.inputs.index, self.inputs.topics, self.qrels, run, folds, self.study.metric)
+        fold_of = {query_id: folds[query_id] for query_id in self.qrels}
+        values = partial(judged_values, self.qrels, self.study.metric)
+        return scorer_gain(self.inputs.index, self.inputs.topics, run, fold_of, values)
 
 
 @contextmanager

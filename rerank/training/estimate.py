@@ -184,18 +184,18 @@ def run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Run
 
 
 def scorer_gain(
-    index: Index, topics: Topics, qrels: Qrels, run: Run, folds: Mapping[str, int], measure: str
+    index: Index, topics: Topics, run: Run, folds: Mapping[str, int], values: Callable[[Run], Floats]
 ) -> Gain | None:
     """Return what the scorer of an index brings to a run of held-out queries; None for an index without one.
 
-    folds  of the queries; judged ones without candidates may be missing
+    folds   of the judged queries
+    values  returns the measure of each of them, in their order
     """
     scorer = index.scorer
     if scorer is None:
         return None
     slow = slow_run_scores(scorer, topics, run, DEPTHS[-1], partial(texts_of_documents, index, run))
-    folds = {query_id: folds.get(query_id, 0) for query_id in qrels}  # any fold: those without candidates count as 0
-    return Gain.of(scorer.name, run, slow, folds, partial(judged_values, qrels, measure))
+    return Gain.of(scorer.name, run, slow, folds, values)
 
 
 def judged_values(qrels: Qrels, measure: str, ranking: Run) -> Floats:

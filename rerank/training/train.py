@@ -194,7 +194,8 @@ def _train_on_judgements(
         training = FoldTraining(data_of, folds, partial(fit_best, model, tuning), on_all)
         values = partial(judged_values, qrels, measure)
         estimated, models, held_out_run = estimate_of(inputs.index, training, run, measure, values)
-        gain = scorer_gain(inputs.index, inputs.topics, qrels, held_out_run, folds, measure)
+        fold_of = {query_id: folds.get(query_id, 0) for query_id in qrels}  # any fold where there is no candidate
+        gain = scorer_gain(inputs.index, inputs.topics, held_out_run, fold_of, values)
         unnamed = run_without_history(training, models) if isinstance(data_of, FoldHistories) else None
         without_history = None if unnamed is None else float(values(unnamed).mean())
         estimated = replace(estimated, without_history=without_history, scorer=gain)
