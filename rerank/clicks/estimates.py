@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,7 +60,7 @@ class ClickEstimates(Shown):
     def __len__(self) -> int:
         return len(self.values)
 
-    def grades(self, grades: int = GRADES, thresholds: Sequence[float] | None = None) -> Ints:
+    def grades(self, grades: int = GRADES) -> Ints:
         """Return the values as whole numbers from 0.
 
         Parameters
@@ -69,8 +68,6 @@ class ClickEstimates(Shown):
         grades : int
             The greatest grade. Grade g is given to the best 2^-g of all pairs that have it; a pair without a click
             has grade 0.
-        thresholds : sequence of float, optional
-            The least value of grade 1, 2, ..., in place of `grades`.
 
         Returns
         -------
@@ -80,27 +77,20 @@ class ClickEstimates(Shown):
         Raises
         ------
         InvalidInputError
-            If thresholds do not rise, or `grades` is not from 1 to 20.
+            If `grades` is not from 1 to 20.
 
         """
-        if thresholds is None:
-            if not 1 <= grades <= 20:
-                raise InvalidInputError(f"grades: expected a number from 1 to 20, got {grades}. Give another.")
-            steps = np.quantile(self.values, 1.0 - 0.5 ** np.arange(1, grades + 1))
-            return np.where(self.clicks > 0, np.searchsorted(steps, self.values, side="right"), 0).astype(np.int64)
-        steps = np.asarray(thresholds, dtype=np.float64)
-        if not len(steps) or not np.isfinite(steps).all() or (np.diff(steps) <= 0).any():
-            raise InvalidInputError(
-                f"thresholds: expected finite numbers that rise, got {shown(list(thresholds))}. Write e.g. 0.1,0.2,0.4."
-            )
-        return np.searchsorted(steps, self.values, side="right").astype(np.int64)
+        if not 1 <= grades <= 20:
+            raise InvalidInputError(f"grades: expected a number from 1 to 20, got {grades}. Give another.")
+        steps = np.quantile(self.values, 1.0 - 0.5 ** np.arange(1, grades + 1))
+        return np.where(self.clicks > 0, np.searchsorted(steps, self.values, side="right"), 0).astype(np.int64)
 
-    def to_qrels(self, grades: int = GRADES, thresholds: Sequence[float] | None = None) -> Qrels:
+    def to_qrels(self, grades: int = GRADES) -> Qrels:
         """Return the grades as judgements, of all pairs that were shown.
 
         Parameters
         ----------
-        grades, thresholds
+        grades : int
             As for `grades`.
 
         Returns
@@ -114,7 +104,7 @@ class ClickEstimates(Shown):
             If a query is a text with white space, which cannot be an id: read the log with topics.
 
         """
-        labels = self.grades(grades, thresholds)
+        labels = self.grades(grades)
         names = self.query_ids[np.unique(self.query)].tolist()
         broken = first_broken(names, QUERY_ID)
         if broken is not None:

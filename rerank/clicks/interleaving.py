@@ -141,7 +141,7 @@ def _of_two(clicks: Clicks, rankers: Sequence[str] | None) -> tuple[Clicks, Ints
         known = ", ".join(sorted(clicks.rankers)) or "none"
         raise InvalidInputError(
             f"interleaving: expected a log with two rankers, got {len(clicks.rankers)} ({known}). Write the side that "
-            "added each document as its ranker, and name two where there are more (`--rankers A,B`, rankers=)."
+            "added each document as its ranker, and name two where there are more (rankers=)."
         )
     first, second = (clicks.rankers.index(name) for name in names)
     own = np.flatnonzero((clicks.ranker == first) | (clicks.ranker == second))

@@ -66,8 +66,6 @@ class Comparison:
         Significance test whose p-values are corrected and reported.
     correction : {"holm", "bonferroni", "bh", "none"}
         Correction of the p-values for multiple comparisons, over all runs and measures.
-    samples, seed : int
-        Samples of the randomisation test and the bootstrap, and their random seed.
     added : tuple of str
         Names of runs that nobody asked for: their p-values are corrected apart from those of the others.
     remarks : tuple of str
@@ -79,8 +77,6 @@ class Comparison:
     baseline: str
     test: str = DEFAULT_TEST
     correction: str = DEFAULT_CORRECTION
-    samples: int = SAMPLES
-    seed: int = 0
     added: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -120,7 +116,7 @@ class Comparison:
         for size in {len(vector) for vector in vectors.values()}:
             keys = [key for key, vector in vectors.items() if len(vector) == size]
             block = np.column_stack([vectors[key] for key in keys])
-            of_pairs |= zip(keys, paired_differences(block, self.samples, self.seed), strict=True)
+            of_pairs |= zip(keys, paired_differences(block), strict=True)
         return self._by_run(of_pairs)
 
     @cached_property
@@ -243,8 +239,6 @@ def compare_results(
     *,
     test: str = DEFAULT_TEST,
     correction: str = DEFAULT_CORRECTION,
-    samples: int = SAMPLES,
-    seed: int = 0,
     added: Iterable[str] = (),
     remarks: Iterable[str] = (),
 ) -> Comparison:
@@ -254,10 +248,8 @@ def compare_results(
     baseline = next(iter(results)) if baseline is None else baseline
     check_known("baseline", baseline, results)
     check_known("test", test, TESTS)
-    if samples < 100:
-        raise InvalidInputError(f"samples: expected at least 100, got {samples}. Leave the default of {SAMPLES}.")
     corrected([], correction)  # refuses an unknown correction now, not when the first p-value is computed
-    comparison = Comparison(results, baseline, test, correction, samples, seed, tuple(added), tuple(remarks))
+    comparison = Comparison(results, baseline, test, correction, tuple(added), tuple(remarks))
     for run in comparison.systems:
         if (n_shared := comparison.n_shared(run)) < 2:
             raise InvalidInputError(
@@ -307,7 +299,7 @@ def notes(comparison: Comparison) -> list[str]:
     correction = CORRECTIONS[comparison.correction]
     return [
         f"difference to {comparison.baseline}, with the 95 % bootstrap interval of its mean (percentiles, "
-        f"{comparison.samples:,} samples, seed {comparison.seed}); d: mean over standard deviation of the differences; "
+        f"{SAMPLES:,} samples, seed 0); d: mean over standard deviation of the differences; "
         "W/T/L: queries won/tied/lost",
         f"p: {TESTS[comparison.test]}, {correction}{'' if comparison.correction == 'none' else f' over {over}'}",
         *(f"added, and corrected apart: {', '.join(family)}" for family in added),
@@ -432,8 +424,9 @@ def _json(comparison: Comparison, per_query: bool) -> str:
             runs[name]["against_baseline"] = against
         if per_query:
             runs[name]["per_query"] = result.per_query
-    settings = {key: getattr(comparison, key) for key in ("baseline", "test", "correction", "samples", "seed")}
-    return json.dumps(finite({**settings, "runs": runs, "notes": notes(comparison)}), indent=1)
+    settings = {key: getattr(comparison, key) for key in ("baseline", "test", "correction")}
+    drawn = {"samples": SAMPLES, "seed": 0}
+    return json.dumps(finite({**settings, **drawn, "runs": runs, "notes": notes(comparison)}), indent=1)
 
 
 def text_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:

@@ -105,6 +105,7 @@ class ForestRanker(Ranker):
     weights_at: ClassVar[str] = "forest_.leaf_value"
     forest_: Forest
     constant_: float = 0.0  # added to the values of the trees
+    divisor_: float = 1.0  # of their sum
 
     @property
     def feature_importances_(self) -> Floats:
@@ -138,13 +139,19 @@ class ForestRanker(Ranker):
         names = getattr(self, "feature_names_", None)  # a member of an ensemble has none
         check_codes(X, self.forest_.categories, names or numbered_names(X.shape[1]))
 
+    def _with_missing(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the rows with NaN for all values that are read as missing."""
+        return X
+
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         self._check_codes(X)
-        return self.constant_ + score_rows(self.forest_, X)
+        scores = score_rows(self.forest_, self._with_missing(X))
+        return self.constant_ + (scores if self.divisor_ == 1.0 else scores / self.divisor_)
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         self._check_codes(X)
-        add_contributions(self.forest_, X, out, n_threads)
+        add_contributions(self.forest_, self._with_missing(X), out, n_threads)
+        out /= self.divisor_
         out[:, -1] += self.constant_
 
 

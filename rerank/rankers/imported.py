@@ -21,7 +21,6 @@ class Untrained(Ranker):
     what: ClassVar[str]  # what cannot be trained, for messages
     source_: str
     constant_: float
-    divisor_: float
     zero_missing_: Ints
     sums_: str
     missing_values_: Floats

@@ -15,10 +15,7 @@ from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.registry import register
 from rerank.runtime.fields import LARGEST, Choice, Number, SchemaError, Whole
 from rerank.runtime.mapped_rows import changed_rows
-from rerank.trees.categories import check_codes
-from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest
-from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints, RankingData
 from rerank.types.ranking_data import BOTH, UNLISTED
 
@@ -102,13 +99,6 @@ class ImportedTrees(ForestRanker, Imported):
         }
         return cls._of(feature_names, recipe, learned)
 
-    def _scores(self, X: NDArray[np.float32]) -> Floats:
-        check_codes(X, self.forest_.categories, self.feature_names_)
-        scores = score_rows(self.forest_, self._with_missing(X))
-        if self.divisor_ != 1.0:
-            scores /= self.divisor_
-        return self.constant_ + scores if self.constant_ else scores
-
     def _as_trained(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return names of features with _ for blanks where a model of LightGBM, which stores names so, has them."""
         if self.source_ != "lightgbm":
@@ -175,13 +165,6 @@ class ImportedTrees(ForestRanker, Imported):
         columns = X[:, self.zero_missing_]
         X[:, self.zero_missing_] = np.where(np.abs(columns) <= ZERO, np.float32(np.nan), columns)
         return X
-
-    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        check_codes(X, self.forest_.categories, self.feature_names_)
-        added = np.zeros_like(out)
-        add_contributions(self.forest_, self._with_missing(X), added, n_threads)
-        out += added / self.divisor_
-        out[:, -1] += self.constant_
 
     def _check_learned(self) -> None:
         super()._check_learned()

@@ -489,7 +489,7 @@ class Ranker(Estimator):
         return out + of_base[chosen]
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        """Add each feature's contribution to `_scores` to out, (n_rows, n_features + 1)."""
+        """Add each feature's contribution to `_scores` to out, (n_rows, n_features + 1), zeros."""
         raise InvalidInputError(
             f"contributions: expected a ranker of trees or a linear one, got {self.kind}. Train one of these."
         )

@@ -93,7 +93,6 @@ def test_labels_are_steps_of_the_values(judged: Judged) -> None:
     for grade in (1, 2, 3):
         best = estimates.values >= np.quantile(estimates.values, 1 - 0.5**grade)
         np.testing.assert_array_equal(grades >= grade, best & (estimates.clicks > 0))
-    np.testing.assert_array_equal(estimates.grades(thresholds=[0.2, 0.5]) == 2, estimates.values >= 0.5)
     qrels = estimates.to_qrels()
     assert qrels.n_rows == len(estimates)
     graded = dict(zip(_values(estimates), estimates.grades().tolist(), strict=True))
@@ -124,8 +123,6 @@ def test_what_cannot_be_estimated_is_refused(judged: Judged) -> None:
     clicks = Clicks.from_rows(["two words", "b"], ["d1", "d1"], [1, 1], [1, 0])
     with pytest.raises(InvalidInputError, match=r"labels: expected queries with ids, got the text 'two words'"):
         estimate_clicks(clicks).to_qrels()
-    with pytest.raises(InvalidInputError, match=r"thresholds: expected finite numbers that rise"):
-        estimate_clicks(clicks).grades(thresholds=[0.5, 0.5])
     with pytest.raises(InvalidInputError, match=r"grades: expected a number from 1 to 20, got 0"):
         estimate_clicks(clicks).grades(0)
     with pytest.raises(InvalidInputError, match=r"click model: expected a known name, got 'pbmm'"):
