@@ -212,7 +212,7 @@ BAD = {
     f"# features: {'a' * 513}\n1 qid:1 1:1\n": r":1: expected ids of 1 to 512 characters .* Rename it",
     "# features: a\n1 qid:1 2:1\n": r":1: expected names for 2 features, got 1. Name them all",
     "# rerank: {\n1 qid:1 2:1\n": r":1: expected a JSON object, got a text that breaks off",
-    '# x\n# rerank: {"version": 2}\n1 qid:1\n': r":2: version: expected 1 to 1, got 2",
+    '# x\n# rerank: {"version": 2}\n1 qid:1\n': r":2: version: expected 1, got 2",
     "# rerank: [1]\n1 qid:1\n": r":1: expected a JSON object, got '\[1\]'",
     "1 qid:1 # docid = a weight = 1\n1 qid:1\n": r":2: expected `weight = W` in the comment of every row or of none",
     '# rerank: {"version": 1, "ideal_labels": [1]}\n1 qid:1\n': r":1: ideal_labels: expected an object, got \[1\]",
