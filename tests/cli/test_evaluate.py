@@ -68,6 +68,17 @@ def test_policy_in_force_stands_under_the_table_and_in_the_json(evaluate) -> Non
         assert part in stored
 
 
+@pytest.mark.parametrize(
+    ("ending", "form"), [("json", "json"), ("tsv", "tsv"), ("tex", "latex"), ("md", "markdown"), ("txt", "table")]
+)
+def test_output_has_the_form_of_its_ending(evaluate, ending: str, form: str) -> None:
+    expected = evaluate(f"-m AP --format {form}").out
+    assert evaluate(f"-m AP -o figures.{ending}").code == 0
+    assert Path(f"figures.{ending}").read_text() == expected
+    assert evaluate(f"-m AP -o other.{ending} --format tsv").code == 0
+    assert Path(f"other.{ending}").read_text() == evaluate("-m AP --format tsv").out
+
+
 def test_texts_are_told_for_each_query(evaluate) -> None:
     line = "run\tRelString@10\tq1\t-.12"
     assert line in evaluate("-m relstring -m map --per-query").out.splitlines()
