@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 NOT_OF_CLICKS = ("measures", "complete", "judged_only", "remove_query", "baseline", "per_query", "corpus")
 PAGE = (".html", ".htm")  # endings of an output file
-FORMATS = {".tsv": "tsv", ".json": "json", ".tex": "latex", ".md": "markdown"}  # by the ending of an output file
+FORM_OF_ENDING = {".tsv": "tsv", ".json": "json", ".tex": "latex", ".md": "markdown"}  # of an output file
 RULES = ("complete", "depth", "judged_only", "level")
 ABSENT = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
 CHANGES = 3  # queries of a page that gained most, and that lost most
@@ -115,7 +115,7 @@ def command(
     """
     from rerank.runtime.output import write_text
 
-    options["form"] = options["form"] or FORMATS.get(output.suffix, "table")
+    options["form"] = options["form"] or FORM_OF_ENDING.get(output.suffix, "table")
     if clicks:
         refuse_beside("--clicks", NOT_OF_CLICKS)
         paths = [] if qrels is None else list(dict.fromkeys((qrels, *runs)))

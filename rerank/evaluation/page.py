@@ -268,7 +268,6 @@ class Chart:
         """Return the chart as SVG, with its caption and its legend."""
         width = WIDTH - LEFT - RIGHT
         height = HEIGHT - TOP - BOTTOM
-
         y = self.y
 
         def point(value: Point) -> str:

@@ -129,7 +129,7 @@ class Auto(Combination):
         return new_members(f"{LINEAR}, {trees}" if self.members is None else self.members, {**common, **rounds})
 
     def _cross_validated(self, data: TrainingSet, members: Sequence[Ranker]) -> tuple[Floats, list[Ranker | None]]:
-        """Return what each member adds to the base on held-out queries, (n_rows, n_members), and members of one fold.
+        """Return what each member adds to the base on held-out queries, (n_rows, n_members), and the last fold's.
 
         Members whose number of iterations is not given stop early on the fold that is held out, and are set to the
         mean of the folds' numbers.

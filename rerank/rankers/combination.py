@@ -197,7 +197,7 @@ class Combination(Ranker):
 
         fold   of each query, (n_queries,)
         valid  returns the validation data of a member beside a fold
-        Returns scores (n_rows, n_members) float64, the best iterations (n_folds, n_members), and members of one fold.
+        Returns scores (n_rows, n_members) float64, best iterations (n_folds, n_members), and the last fold's members.
         """
         rows = fold[query_rows(data.query_ptr)]
         scores = np.empty((len(data.order), len(members)))

@@ -38,8 +38,8 @@ class TrainingContext:
     resident : int
         Bytes that it held when `fit` was called.
     near : Ranker or None
-        A ranker of the same kind that has learned from much the same data: a search for the minimum of a convex cost
-        begins at its weights, and ends within its tolerance where every other does.
+        A ranker of the same kind that has learned from much the same data. The search for the minimum of a convex cost
+        begins at its weights; up to the search's tolerance, they do not change where it ends.
 
     """
 

@@ -112,6 +112,7 @@ def test_time_is_logged_where_it_is_long(
 
 
 def test_files_that_no_commit_names_are_left_alone(index: Path) -> None:
+    commit = open_commit(index)
     (index / "_zz.fdt").write_bytes(commits._HEADER + b"half written")
     (index / "pending_segments_9").write_bytes(b"half written")
-    open_commit(index)
+    assert open_commit(index) == commit
