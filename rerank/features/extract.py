@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -181,6 +182,7 @@ class _Extraction:
             documents=records.documents,
             vectors=query_vectors(records.vectors, records.encoded, self.forward, query_ids.tolist(), tokens),
             history=records.history,
+            least_score=0.0 if run.retriever is not None and run.retriever.known else -math.inf,
         )
 
     def _by_field(self, calling_thread: bool) -> list[list[Planned]]:

@@ -7,6 +7,7 @@ A query-document pair takes 8 bytes for each distinct query term. Repeated terms
 grows with the distinct terms of the query and the terms of the document, never with their product.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field
@@ -66,6 +67,8 @@ class CandidateBatch:
         Vectors of the queries and of the documents, for the families that need them.
     history : rerank.history.judged.IndexHistory, optional
         What is learned from judgements, for the families that need it.
+    least_score : float
+        Rows of at most this score were not found by what made the run, as texts without a word of the query by BM25.
     columns : dict from str to ndarray
         Columns that are computed already, by family, see `recipe.columns_of`.
 
@@ -88,6 +91,7 @@ class CandidateBatch:
     documents: Documents | None = None
     vectors: Any = None
     history: Any = None
+    least_score: float = -math.inf
     columns: dict[str, NDArray[np.float32]] = dataclass_field(default_factory=dict)
 
     @property

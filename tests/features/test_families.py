@@ -114,6 +114,23 @@ def test_family_equals_oracle_for_many_and_repeated_terms(
     assert_equal_oracle(name, documents, {"q": query}, run, Recipe(families=(name,)))
 
 
+def test_texts_that_bm25_does_not_find_are_no_feedback() -> None:
+    texts = {"a": "heat flow", "b": "heat slip", "c": "soup garlic", "d": "soup garlic bread", "e": "soup flow flow"}
+    documents = {doc_id: {"body": text.split()} for doc_id, text in texts.items()}
+    queries = {"q": ["heat"], "none": ["zeppelin"]}
+    found = {"a": 2.0, "b": 1.0, "c": 0.0, "d": -1e-6, "e": -2e-6}
+    run = replace(Run.of({"q": found, "none": dict.fromkeys(texts, 0.0)}), name="bm25-k1=0.9-b=0.4")
+    recipe = Recipe(families=("feedback",))
+    data = extract(forward_index(documents), queries, run, recipe)
+    pair = Pair(["heat"], ["heat"], Texts(document["body"] for document in documents.values()), recipe.to_dict())
+    oracle = Feedback(["heat"], [document["body"] for document in documents.values()], pair)
+    oracle.places = [0, 1]
+    for column in data.feature_names:
+        values = data.column(column)
+        np.testing.assert_allclose(values[:5], oracle.column(column.removesuffix(".body")), atol=2e-6, err_msg=column)
+        assert np.isnan(values[5:]).all(), column
+
+
 def random_words(random: np.random.Generator, n_words: int, n_distinct: int) -> list[str]:
     return [f"w{number}" for number in random.integers(0, n_distinct, n_words)]
 

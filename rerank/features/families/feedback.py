@@ -1,7 +1,7 @@
 """The feedback family: similarity to the query's first documents (pseudo-relevance feedback).
 
 k           number of feedback documents: the first documents of the query, in the order of the run, with a non-empty
-            field
+            field; of a list of texts ranked by BM25, those that hold a word of the query alone
 w           weight of the feedback document at rank r: 1 / log2(r + 1), divided by the sum of the k weights; it does not
             depend on the scale of the run's scores
 p(t)        relevance model: sum over feedback documents of w * tf / len
@@ -64,7 +64,8 @@ def _fill(  # type: ignore[no-untyped-def]
 ):
     """Fill all columns of `out` (n_rows, 10) float32.
 
-    queries     query_ptr, docs, term_ptr, terms, query_freq and doc_freq as in CandidateBatch and FieldBlock
+    queries     query_ptr, docs, bool (n_rows,) whether each row was found, term_ptr, terms, query_freq and doc_freq as
+                in CandidateBatch and FieldBlock
     postings    doc_ptr, terms, freqs, lengths of the field
     idf, doc_freq, collection_freq  (n_terms,) of the field
     n_tokens    tokens of the field in all documents
@@ -74,7 +75,7 @@ def _fill(  # type: ignore[no-untyped-def]
     longest     most distinct terms of a row
     mixture     rm3_share, rocchio_alpha and rocchio_beta of the recipe
     """
-    query_ptr, docs, term_ptr, terms, query_freq, query_df = queries
+    query_ptr, docs, found_rows, term_ptr, terms, query_freq, query_df = queries
     slots = np.empty(len(idf), np.int32)
     slots[:] = -1
     found = np.empty((2, longest + 1), np.int32)
@@ -82,7 +83,7 @@ def _fill(  # type: ignore[no-untyped-def]
         first = query_ptr[number]
         last = query_ptr[number + 1]
         of_query = slice(term_ptr[number], term_ptr[number + 1])
-        rows, n_postings = _feedback_rows(first, last, docs, postings)
+        rows, n_postings = _feedback_rows(first, last, docs, found_rows, postings)
         if len(rows) == 0:
             out[first:last] = np.nan
             continue
@@ -113,8 +114,8 @@ def _fill(  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _feedback_rows(first, last, docs, postings):  # type: ignore[no-untyped-def]
-    """Return the first rows of a query whose field is not empty, and their number of postings."""
+def _feedback_rows(first, last, docs, found, postings):  # type: ignore[no-untyped-def]
+    """Return the first rows of a query that were found, with a field that is not empty, and their postings' number."""
     doc_ptr = postings[0]
     lengths = postings[3]
     rows = np.empty(SIMILARITY_DOCUMENTS[-1], np.int64)
@@ -123,7 +124,7 @@ def _feedback_rows(first, last, docs, postings):  # type: ignore[no-untyped-def]
     for row in range(first, last):
         if n_rows == len(rows):
             break
-        if lengths[docs[row]] > 0:
+        if found[row] and lengths[docs[row]] > 0:
             rows[n_rows] = row
             n_rows += 1
             n_postings += doc_ptr[docs[row] + 1] - doc_ptr[docs[row]]
@@ -378,7 +379,15 @@ class FeedbackFeatures(FieldFamily):
         batch = block.candidates
         field = block.field
         _fill(
-            (batch.query_ptr, batch.docs, batch.term_ptr, batch.terms, batch.query_freq, block.doc_freq),
+            (
+                batch.query_ptr,
+                batch.docs,
+                batch.scores > batch.least_score,
+                batch.term_ptr,
+                batch.terms,
+                batch.query_freq,
+                block.doc_freq,
+            ),
             (*postings(field), read_only_view(field.lengths)),
             field_idf(field),
             read_only_view(field.doc_freq),
