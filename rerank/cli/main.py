@@ -3,6 +3,7 @@
 import io
 import logging
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from pathlib import Path
 import click
 from click.shell_completion import shell_complete
 
-from rerank.errors import FileFormatError, RerankError, check_known, log
+from rerank.errors import RerankError, check_known, log
 from rerank.runtime.output import FULL, WRITE_ERRORS
 from rerank.runtime.progress import show_progress
 from rerank.runtime.threads import at_most_threads
@@ -44,6 +45,11 @@ VERBS = {
 }
 
 
+_OF_ANOTHER_KIND = re.compile(  # an error that a folder or file of another kind gives, by its beginning
+    r"(?P<path>.+?)(?::(?P<line>\d+))?: expected (?P<expected>\d+ columns|a model file|a folder (?:with|of)|a \w+ file|"
+    r"an id as|one of the keys|a name that ends|a finite number as label|`qid:)\b.*?, got .+?(?=\. [A-Z]|\.$)"
+)
+DATA = "ranking data"
 _COMPLETION = "_RERANK_COMPLETE"  # environment variable, by which a shell asks what may follow
 
 
@@ -127,10 +133,8 @@ def run(arguments: list[str] | None = None) -> int:
         return _stop("interrupted", 130)
     except click.ClickException as error:
         return _stop(_usage(error), 2)
-    except FileFormatError as error:
-        return _stop(_as_another_file(error), 2)
     except RerankError as error:
-        return _stop(str(error), 2)
+        return _stop(_as_another_file(error), 2)
     except BrokenPipeError:  # the reader of stdout has closed it
         _drop_stdout()
     except OSError as fault:
@@ -157,16 +161,25 @@ def _log_to_stderr(level: int) -> Iterator[None]:
         log.setLevel(before)
 
 
-def _list_kind(path: Path) -> str | None:
-    """Return what a file of lines looks like by its first line: a run, judgements or topics."""
+def _kind(path: Path) -> str | None:
+    """Return what a folder, or a file by its first line, looks like: an index, a model, ranking data or a list."""
+    if path.is_dir():
+        return "an index" if any(path.glob("segments_*")) or any(path.glob("shard-*")) else None
+    if not path.is_file():
+        return None
     with open(path, encoding="utf8", errors="replace") as file:
         line = file.readline(1_000_000)
     columns = line.split()
+    if line.startswith('{"format": "rerank-model"'):
+        return "a model"
+    if line.startswith("# features:") or " qid:" in line:
+        return DATA
     if len(columns) == 6 and columns[3].isdigit():
         return "a run"
     if len(columns) == 4 and columns[3].lstrip("-").isdigit():
         return "judgements"
-    return "topics" if line.partition("\t")[2].strip() and len(columns) > 1 else None
+    is_topic = line.partition("\t")[2].strip() and len(columns) > 1
+    return "topics" if is_topic or line.lower().startswith("<top") else None
 
 
 def _usage(error: click.ClickException) -> str:
@@ -176,16 +189,16 @@ def _usage(error: click.ClickException) -> str:
     return " ".join(error.format_message().split()).rstrip(".") + hint
 
 
-def _as_another_file(error: FileFormatError) -> str:
+def _as_another_file(error: RerankError) -> str:
     """Return the message of an error; where its file is one of another kind, with that in place of the remedy."""
     message = str(error)
-    is_first = error.line == 1 and " columns " in message and Path(error.path).is_file()
-    kind = _list_kind(Path(error.path)) if is_first else None
-    return (
-        message
-        if kind is None
-        else f"{message.rpartition('. ')[0]}. It looks like {kind}: check the order of the arguments."
-    )
+    refused = _OF_ANOTHER_KIND.match(message)
+    kind = None if refused is None else _kind(Path(refused["path"]))
+    if refused is None or kind is None or kind.split()[-1] in refused["expected"]:
+        return message
+    if refused["line"] not in (None, "1") and kind != DATA:  # which begins with comments
+        return message
+    return f"{refused[0]}. It looks like {kind}: check the order of the arguments."
 
 
 def _refusal(error: OSError) -> str:

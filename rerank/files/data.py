@@ -140,8 +140,8 @@ def _form(path: str | Path) -> str:
     if name == "-" or name.removesuffix(".gz").endswith(TEXT_ENDINGS):
         return TEXT
     raise InvalidInputError(
-        f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz), .npz or {PARQUET}. "
-        "Rename the file, or pass RankingData.from_frame(pandas.read_csv(file)) of CSV."
+        f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz), .npz or {PARQUET}, got "
+        "another. Rename the file, or pass RankingData.from_frame(pandas.read_csv(file)) of CSV."
     )
 
 

@@ -59,6 +59,31 @@ CASES = {
         r"qrels\.txt:1: .* It looks like judgements: check the order",
     ),
     "topics for a run": ("evaluate qrels.txt topics.tsv", r"topics\.tsv:1: .* It looks like topics: check the order"),
+    "index for a model": (
+        "rerank model.json index topics.tsv -o out",
+        r"index: .* got a folder\. It looks like an index:",
+    ),
+    "index for topics": ("retrieve topics.tsv index -o out", r"index: .* got a folder\. It looks like an index: check"),
+    "model for an index": (
+        "search model.json index amber",
+        r"model\.json: .* got a file\. It looks like a model: check",
+    ),
+    "model for topics": (
+        "retrieve index model.json -o out",
+        r"model\.json:1: .* It looks like a model: check the order",
+    ),
+    "topics for a model": (
+        "rerank index topics.tsv model.json -o out",
+        r"topics\.tsv:1: .* It looks like topics: check",
+    ),
+    "run for data": (
+        "rank model.json bm25.run -o out",
+        r"bm25\.run: .* got another\. It looks like a run: check the order",
+    ),
+    "data for a run": (
+        "evaluate qrels.txt bad/flat.svm",
+        r"flat\.svm:1: .* It looks like ranking data: check the order",
+    ),
     "option twice": (
         "retrieve index topics.tsv -k 5 --hits=6 -o out",
         r"-k: expected it once, got it again\. Leave one",
@@ -91,7 +116,7 @@ CASES = {
         "rerank index model.json topics.tsv -o out --run bm25.run --run bm25.run",
         r"--run: expected one file of candidates, got 2. Give others as NAME=FILE",
     ),
-    "folder as run": ("evaluate qrels.txt index", r"index: expected a run file, got a folder. Name a file"),
+    "folder as run": ("evaluate qrels.txt index", r"index: expected a run file, got a folder. It looks like an index"),
     "run columns": ("evaluate qrels.txt bad/columns.run", r"columns\.run:2: expected 6 columns .*got 4. Write"),
     "qrels columns": ("evaluate bad/columns.qrels bm25.run", r"columns\.qrels:2: expected 4 columns .*got 3. Write"),
     "qrels and run the wrong way": ("evaluate bm25.run qrels.txt", r"bm25\.run:1: expected 4 columns .*got 6"),
@@ -183,7 +208,7 @@ CASES = {
         "retrieve bad/folder topics.tsv -o out",
         r"bad/folder: expected a Lucene index, got a fol",
     ),
-    "file as index": ("retrieve topics.tsv topics.tsv -o out", r"topics\.tsv: expected a folder .*got a file. Build"),
+    "file as index": ("retrieve topics.tsv topics.tsv -o out", r"topics\.tsv: expected a folder .*got a file. It looks like topics"),
     "arrays of another index": (
         "features bad/mixed topics.tsv bm25.run -o out.npz",
         r"bad/mixed/rerank: expected the forward arrays of this index, got those of .*. Build the index anew",
