@@ -41,15 +41,22 @@ from rerank.trees.forest import Forest
 from rerank.types.retriever import Retriever
 
 _BEGINNING = 256  # bytes that tell what a file is
+_SAVE_IT = (
+    "Save the model with its library: booster.save_model('model.txt') of LightGBM, save_model('model.json') of "
+    "XGBoost, save_model('model.json', format='json') of CatBoost."
+)
 _OTHERS = {  # beginning of a file, without white space: what it is, and what to do
     **dict.fromkeys(
-        (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+        (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05", b"x^", b"x\x9c"),  # the last two of joblib
         "a pickle, which is code. Load it where you trust it, and pass the estimator to rerank.import_model, or save "
         "it in a format of its library",
     ),
     b'{"name":"tree"': "the dump of LightGBM. Save the model with booster.save_model(path)",
     **dict.fromkeys(
         (b"booster[0]:", b"0:["), "the text dump of XGBoost. Save the model as JSON with save_model('model.json')"
+    ),
+    **dict.fromkeys(
+        (b"###Modeldata", b"#include<"), "code. Save a model of CatBoost with save_model('model.json', format='json')"
     ),
     b'{"format":"rerank-model"': "a model of rerank. Read it with rerank.read_model",
     b'[{"bias":': "the dump of a linear model of XGBoost. Train it again with booster=gbtree",
@@ -394,7 +401,7 @@ def import_model(
     if read is None:
         raise InvalidInputError(
             "source: expected a model file, or a fitted model of LightGBM, XGBoost or CatBoost, got "
-            f"{type(source).__module__}.{type(source).__name__}. Save it to a file of a known format."
+            f"{type(source).__module__}.{type(source).__name__}. Give the scores of another as a run, or as init_score."
         )
     model, kind = read
     if names is not None and isinstance(model, TreeModel):
@@ -439,7 +446,7 @@ def _kind_of(path: Path, content: bytes) -> Format:
     if kind is None:
         beginning = b"".join(content[:_BEGINNING].split())
         what = next((what for start, what in _OTHERS.items() if beginning.startswith(start)), None)
-        got = f"{what}." if what else f"a file of none of them, {shown(content[:_BEGINNING])}. Name its format."
+        got = f"{what}." if what else f"a file of none of them, {shown(content[:_BEGINNING])}. {_SAVE_IT}"
         raise FileFormatError(path, None, f"expected a model of {_those_that('reads')}, got {got}")
     return kind
 
@@ -466,6 +473,11 @@ def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranke
 
 def _of_estimator(estimator: object, names: tuple[str, ...] | None) -> tuple[TreeModel | LinearModel, str] | None:
     """Return an estimator's model, and its format; None where no format knows it."""
+    is_fitted = getattr(estimator, "__sklearn_is_fitted__", getattr(estimator, "is_fitted", None))  # CatBoost's
+    if callable(is_fitted) and not isinstance(estimator, type) and not is_fitted():
+        raise InvalidInputError(
+            f"source: expected a fitted model, got {type(estimator).__name__} without fit. Fit it, or load its model."
+        )
     for kind in known_formats().values():
         try:
             with damage_found():

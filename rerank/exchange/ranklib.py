@@ -68,8 +68,8 @@ class RankLib(PluginFormat):
     sums = "float32"
 
     def recognises(self, content: bytes) -> bool:
-        """Return whether comments of `##` begin the content."""
-        return content.lstrip().startswith(b"##")
+        """Return whether comments of `##` begin the content; with `###`, Python that CatBoost exports does."""
+        return re.match(rb"\s*##(?!#)", content) is not None
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""

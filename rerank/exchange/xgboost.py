@@ -79,7 +79,8 @@ class XGBoost(Format):
         """Return whether an object with a learner begins the content."""
         if content.startswith(b"{L"):
             return b"learner" in content[:64]
-        return content.lstrip().startswith(b"{") and b'"learner"' in content and b'"gradient_booster"' in content
+        parts = (b'"learner"', b'"gradient_booster"', b'"model"')  # the last is not in a configuration (save_config)
+        return content.lstrip().startswith(b"{") and all(part in content for part in parts)
 
     def content_of(self, estimator: Any) -> bytes | TreeModel | None:
         """Return the model of a Booster or of a fitted estimator of XGBoost's."""

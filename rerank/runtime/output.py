@@ -51,7 +51,10 @@ def path_of(path: Any) -> Path:
             return Path(path)
         message = f"expected a path that can be used, got: {os.strerror(fault.errno)}. Name another."
         raise FileFormatError(path, None, message) from None
-    raise InvalidInputError(f"path: expected the name of a file, got {shown(repr(path))}. Pass one as text.")
+    got, remedy = (
+        (str(path), "Name another") if isinstance(path, str | os.PathLike) else (repr(path), "Pass one as text")
+    )
+    raise InvalidInputError(f"path: expected the name of a file, got {shown(got)}. {remedy}.")
 
 
 @contextmanager

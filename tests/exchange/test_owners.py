@@ -326,8 +326,30 @@ def test_files_of_no_format_are_named_by_their_beginning(tmp_path: Path) -> None
     for content, message in (
         ({"class": "org.apache.solr.ltr.model.NeuralNetworkModel"}, r"LinearModel, got '.*NeuralNetworkModel'\. Train"),
         ({"name": "tree", "tree_info": []}, r"got the dump of LightGBM\. Save the model with booster\.save_model"),
-        ({"took": 1}, r"""of none of them, '\{\\n  "took": 1\\n\}'\. Name its format"""),
+        ({"took": 1}, r"""of none of them, '\{\\n  "took": 1\\n\}'\. Save the model with its library: booster\.save"""),
+        ({"learner": {"gradient_booster": {"name": "gbtree"}}}, r"of none of them, .* Save the model with its library"),
     ):
         (tmp_path / "model.json").write_text(json.dumps(content, indent=2))
         with pytest.raises(FileFormatError, match=message):
             rerank.import_model(tmp_path / "model.json")
+
+
+@pytest.mark.parametrize("code", ["### Model data\nmodel = 1\n", "#include <string>\n\n/* Model data */\n"])
+def test_code_that_catboost_exports_is_named(code: str, tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(code)
+    with pytest.raises(
+        FileFormatError, match=r"got code\. Save a model of CatBoost with save_model\('model\.json', fo"
+    ):
+        rerank.import_model(tmp_path / "model.py")
+
+
+class Unfitted:
+    """An estimator as those of LightGBM, XGBoost and CatBoost say that they are not fitted."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return False
+
+
+def test_a_model_that_is_not_fitted_is_named() -> None:
+    with pytest.raises(InvalidInputError, match=r"source: expected a fitted model, got Unfitted without fit\. Fit it"):
+        rerank.import_model(Unfitted())
