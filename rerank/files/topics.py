@@ -1,15 +1,16 @@
 """Topics; blank lines are skipped.
 
 The format is detected by the beginning of the file:
-- two columns with a tab: `q1<TAB>text`; or a number, a colon and the text, as of the terabyte track: `1:text`;
-- TREC topics: `<top> <num> Number: 301 <title> text … </top>`; a title (or <query>, of the microblog track) may have
-  several lines and ends at the next tag; <desc> and <narr> are skipped; closing tags and the words `Number:` and
-  `Topic:` are optional;
+- two columns with a tab: `q1<TAB>text`; or a number, a colon and the text, as of the terabyte track: `1:text`, or
+  `<160>text`, as of genomics;
+- TREC topics: `<top> <num> Number: 301 <title> text … </top>`; a title (or <query>, of the microblog track, or <desc>,
+  where there is neither) may have several lines and ends at the next tag; others are skipped; closing tags and the
+  words `Number:`, `Topic:` and `Description:` are optional;
 - XML of TREC's later tracks: <topic> with the id as number= (or id=, or in <number>) and the text in <query>, <title>
-  or <summary>, else the text of the whole topic (clinical trials; disease, gene and so on of precision medicine); or
-  of NTCIR and CLEF: <query> with the id in <qid> or <id> and the text in <title> or <content>;
-- JSON: objects with an id (`id`, `qid`, `query_id`, `_id`) and a text (`text`, `query`, `title`, `input`), one a line,
-  in an array or over several lines.
+  or <summary>, else name=, else the text of the whole topic (clinical trials; disease, gene and so on of precision
+  medicine); <session> with the text of its <currentquery>, not that of its topic; or of NTCIR, CLEF and Indri: <query>
+  with the id in <qid>, <id> or <number> and the text in <title>, <content> or <text>;
+- JSON: objects with an id (ID_KEYS) and a text (TEXT_KEYS), one a line, in an array or over several lines.
 White space around a text is removed. A topic without text is left out, and a warning counts them. A first line that
 names the columns (`qid<TAB>query`) is skipped; a repeated tag in a <top>, and text outside of topics are refused.
 """
@@ -41,8 +42,8 @@ from rerank.runtime.output import whole_file
 from rerank.types import Topics
 from rerank.types.ids import WHITE_SPACE
 
-ID_KEYS = ("id", "qid", "query_id", "_id")
-TEXT_KEYS = ("text", "query", "title", "input")
+ID_KEYS = ("id", "qid", "query_id", "topic_id", "_id")
+TEXT_KEYS = ("text", "query", "title", "input", "question")
 _WITHIN = ("topics within <top> and </top>", "Remove it")
 Entry = tuple[int | None, str, str]  # line, query id, text
 
@@ -50,22 +51,32 @@ Entry = tuple[int | None, str, str]  # line, query id, text
 # A tag ends before the next one begins: tags without their ends are then read once, not once for each.
 _TOPICS = {
     tag: re.compile(rf"<({tag})\b([^<>]*)>(.*?)(?=</{tag}\s*>|<{tag}\b|\Z)", re.IGNORECASE | re.DOTALL)
-    for tag in ("topic", "top", "query")
+    for tag in ("session", "topic", "top", "query")
 }
-_NUMBERED = re.compile(r"\s*\d+:(?!\d+:)")
+_NUMBERED = re.compile(r"\s*(?:(\d+):(?!\d+:)|<(\d+)>)(.*)")
 _NUM = re.compile(r"<num\b[^<>]*>\s*(?:number\s*:)?([^<]*)", re.IGNORECASE)
-_TITLE, _QUERY = (
+_TITLE, _QUERY, _DESC = (
     re.compile(
-        rf"<(?:[a-z]{{2}}-)?{tag}\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL
+        rf"<(?:[a-z]{{2}}-)?{tag}\b[^<>]*>\s*(?:(?:topic|description)\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)",
+        re.IGNORECASE | re.DOTALL,
     )
-    for tag in ("title", "query")
+    for tag in ("title", "query", "desc")
 )
-_NUMBER_OF = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
+_NUMBER_OF, _NAME_OF = (
+    re.compile(rf"\b({names})\s*=\s*([\"']?)([^\"']*?)\2(?=[\s/]|$)", re.IGNORECASE)
+    for names in ("number|num|id|qid|q", "name|template")
+)
 _NUMBER = re.compile(r"<(number|num|id|qid|identifier)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:</\1\s*>)?", re.IGNORECASE)
-_TEXTS = [  # of a topic in XML, the first that it has
-    re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL)
-    for tag in ("query", "title", "content", "summary")
-]
+_TEXTS = {  # of each kind of topic in XML, the first that it has
+    kind: [re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL) for tag in tags]
+    for kind, tags in {
+        "session": ("currentquery",),
+        "topic": ("query", "title", "content", "summary"),
+        "query": ("title", "content", "text"),
+    }.items()
+}
+_FIELD = re.compile(r"<\w+\s+name\s*=\s*\"([^\"]*)\"\s*>")
+_OPERATOR = re.compile(r"#\w+(?::\d+)?\s*\(")  # of the language of Indri
 
 
 def read_topics(path: FileLike) -> Topics:
@@ -135,7 +146,7 @@ def _entries(path: Path) -> Iterator[Entry]:
     if not filled:
         raise FileFormatError(path, None, "expected at least one topic, got none. Write lines of id, tab, text.")
     first = filled[0][1].lstrip()
-    if first.startswith("<"):
+    if first.startswith("<") and not _NUMBERED.match(first):
         yield from _marked_up(path, "\n".join(content for _, content in lines))
     elif first.startswith("{") or (first.startswith("[") and "\t" not in first):
         for line, members in objects_of_lines(path, iter(lines)):
@@ -174,8 +185,9 @@ def _marked_up(path: Path, text: str) -> Iterator[Entry]:
 
 def _tab_entry(content: str) -> tuple[str, str]:
     columns = content.split("\t")
-    if len(columns) == 1 and _NUMBERED.match(content):
-        columns = content.split(":", 1)
+    numbered = _NUMBERED.match(content)
+    if len(columns) == 1 and numbered:
+        columns = [numbered[1] or numbered[2], numbered[3]]
     if len(columns) != 2:
         remedy = "Keep two with `cut -f 1,2`, or write spaces for tabs in the text"
         if len(columns) == 1:
@@ -201,17 +213,27 @@ def _member(topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
 def _xml_entry(tag: str, attributes: str, content: str) -> tuple[str, str]:
     number = _NUMBER_OF.search(attributes)
     own = _NUMBER.search(content)
-    query_id = number[1] if number else own[2] if own else ""
+    query_id = number[3] if number else own[2] if own else ""
     if not query_id.strip():
         raise LineFault('expected the number of the topic that begins here, got none. Write <topic number="1">.')
     content = content if number else _NUMBER.sub(" ", content, count=1)
-    found = (pattern.search(content) for pattern in _TEXTS)
-    text = next((match[1] for match in found if match), content if tag.lower() == "topic" else "")
-    return unescape(query_id).strip(), " ".join(unescape(without_markup(text)).split())
+    found = (pattern.search(content) for pattern in _TEXTS[tag.lower()])
+    text = next((match[1] for match in found if match), None)
+    text = " ".join(unescape(without_markup(_whole(tag, attributes, content) if text is None else text)).split())
+    if _OPERATOR.match(text):
+        raise LineFault(f"expected words, got {shown(text)} of Indri's language. Write the words alone.")
+    return unescape(query_id).strip(), text
+
+
+def _whole(tag: str, attributes: str, content: str) -> str:
+    """Return the name of a topic, or all that it says, with its template and the names of fields (clinical trials)."""
+    own = {name.lower(): text for name, _, text in _NAME_OF.findall(attributes)}
+    whole = own.get("name", " ".join([own.get("template", ""), _FIELD.sub(r" \1 ", content)]))
+    return whole if tag.lower() == "topic" else ""
 
 
 def _trec_entry(_: str, __: str, block: str) -> tuple[str, str]:
-    pattern = _QUERY if _QUERY.search(block) and not _TITLE.search(block) else _TITLE
+    pattern = next((pattern for pattern in (_TITLE, _QUERY, _DESC) if pattern.search(block)), _TITLE)
     return _tagged(_NUM, "num", block), " ".join(_tagged(pattern, "title", block).split())
 
 

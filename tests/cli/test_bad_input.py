@@ -208,7 +208,10 @@ CASES = {
         "retrieve bad/folder topics.tsv -o out",
         r"bad/folder: expected a Lucene index, got a fol",
     ),
-    "file as index": ("retrieve topics.tsv topics.tsv -o out", r"topics\.tsv: expected a folder .*got a file. It looks like topics"),
+    "file as index": (
+        "retrieve topics.tsv topics.tsv -o out",
+        r"topics\.tsv: expected a folder .*got a file. It looks like topics",
+    ),
     "arrays of another index": (
         "features bad/mixed topics.tsv bm25.run -o out.npz",
         r"bad/mixed/rerank: expected the forward arrays of this index, got those of .*. Build the index anew",

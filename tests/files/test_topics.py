@@ -60,6 +60,7 @@ def test_topics_survive_a_round_trip(
         ('{"id": 1, "text": "a"}\n{"id": "2", "text": "b\\tc"}\n', {"1": "a", "2": "b\tc"}),
         ('{"qid": "x", "query": "a"}', {"x": "a"}),
         ('{"query_id": "x", "title": "a", "desc": "b"}', {"x": "a"}),
+        ('{"topic_id": "x", "question": "a"}', {"x": "a"}),
         ('{"_id": "x", "text": "a", "metadata": {}}', {"x": "a"}),
         (
             "<queries><query><qid>0001</qid><content>a</content><description>b</description></query></queries>",
@@ -84,12 +85,13 @@ BAD = {
     "q 1\ta\n": r":1: expected ids .* without white space .*, got 'q 1'",
     '{"id": "1", "text": "a"}\n{"id": \n': r":2: expected a JSON object, got a text that breaks off at column 8",
     '{"id": "1", "text": "a"}\n[1]\n': r":2: expected a JSON object, got '\[1\]'. Write one object a line",
-    '{"id": "1"}\n': r":1: expected one of the keys text, query, title, input, got 'id'. Add one",
+    '{"id": "1"}\n': r":1: expected one of the keys text, query, title, input, question, got 'id'. Add one",
     '{"id": 1.5, "text": "a"}\n': r":1: expected text as 'id', got float. Write it in quotes",
     '{"id": "1", "text": ["a"]}\n': r":1: expected text as 'text', got list",
     "<top>\n<num> 1\n<title> a\n</top>\n<top>\n<num> 2\n</top>\n": r":5: expected <title> in the topic",
     "\n<top>\n<title> a\n</top>\n": r":2: expected <num> in the topic that begins here, got none",
-    "<query><number>1</number><text>#combine(a b)</text></query>": r":1: expected a text for query '1', got none",
+    "<query><number>1</number><text>#combine(a b)</text></query>": r":1: expected words, got '#combine\(a b\)' of Ind",
+    "<session num='1'><topic num='5'><title>a</title></session>": r":1: expected a text for query '1', got none",
     "<html>\n": r":1: expected <top>, <topic> or <query>, got '<html>'. Name a TREC topics file",
     b"q1\ta\nq2\tcaf\xe9\n": r":2: expected UTF-8 text, got byte 0xe9",
 }
@@ -175,6 +177,32 @@ XML_TOPICS = {  # of tracks of TREC
     "microblog": (
         "<top>\n<num> Number: MB001 </num>\n<query> staff cuts </query>\n<querytime> Tue </querytime>\n</top>\n",
         {"MB001": "staff cuts"},
+    ),
+    "sessions": (
+        '<sessiontrack2014>\n<session num="1" starttime="0">\n<topic num="9"><desc>You are</desc></topic>\n'
+        '<interaction num="1"><query>wind farm</query></interaction>\n<currentquery starttime="44"><query>wind farm'
+        ' noise</query></currentquery>\n</session>\n<session num="2">\n<topic num="9"><title>wind</title></topic>'
+        "<currentquery><query>turbine cost</query></currentquery></session></sessiontrack2014>",
+        {"1": "wind farm noise", "2": "turbine cost"},
+    ),
+    "dynamic domain": (
+        '<topics><domain name="Ebola" id="1"><topic name="US troops" id="DD16-1"><description>d</description><subtopic '
+        'name="s" id="1"><passage id="1"><docno>x</docno><text>t</text></passage></subtopic></topic></domain></topics>',
+        {"DD16-1": "US troops"},
+    ),
+    "trials of a template": (
+        '<topics><topic number="1" template="glaucoma"><field name="age">45</field></topic></topics>',
+        {"1": "glaucoma age 45"},
+    ),
+    "descriptions alone": (
+        "<top>\n<num> Number: 201\n<desc> Description:  What\nsteps\n</top>\n",
+        {"201": "What steps"},
+    ),
+    "number without quotes": ("<TOPIC q=0101>\n<TITLE>search engine</TITLE>\n</TOPIC>", {"0101": "search engine"}),
+    "genomics": ("<160>What is <x>?\n<161>b: c\n", {"160": "What is <x>?", "161": "b: c"}),
+    "indri": (
+        "<parameters><query><type>indri</type><number>301</number><text>a #1 b</text></query></parameters>",
+        {"301": "a #1 b"},
     ),
     "terabyte": ("1:pierson s twin lakes marina\n2:a: b\n", {"1": "pierson s twin lakes marina", "2": "a: b"}),
     "an array": ('[{"qid": 1, "query": "one"},\n {"qid": 2, "query": "two"}]', {"1": "one", "2": "two"}),
