@@ -19,7 +19,7 @@ from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure
 from rerank.metrics.ranked_lists import RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import BINS, Reliability
-from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, counted, joined_rows, pointers, query_rows, trec_order
+from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, counted, joined_rows, pointers, query_rows
 from rerank.types.data_frames import new_frame
 from rerank.types.ids import same_ids, written_apart
 from rerank.types.records import SubtopicQrels
@@ -303,21 +303,16 @@ def ranked_lists(
 
 def _ranked_labels(qrels: Qrels, run: Run, with_judged: bool) -> tuple[Floats, NDArray[np.bool_] | None]:
     """Return the label of every row in trec_eval's order, and whether it is judged (None without `with_judged`)."""
-    labels = np.zeros(run.n_rows)
-    judged = np.zeros(run.n_rows if with_judged else 0, dtype=np.bool_)
-    rows, qrels_rows = qrels.matches(run.query_ids, run.query_ptr, run.stored_ids)
-    if run.n_rows and not len(rows) and any(query_id in qrels for query_id in run):
+    labels, judged = qrels.lookup(run.query_ids, run.query_ptr, run.stored_ids)
+    if run.n_rows and not judged.any() and any(query_id in qrels for query_id in run):
         log.warning(
             "run %s: expected documents that are judged, got none (run has %s, qrels have %s). %s",
             run.name,
             *(shown(str(ids[0])) for ids in (run.doc_ids, qrels.doc_ids)),
             same_ids(run.doc_ids.tolist(), qrels.doc_ids.tolist(), "document"),
         )
-    labels[rows] = qrels.labels[qrels_rows]
-    if with_judged:
-        judged[rows] = True
-    order = trec_order(run.query_ptr, run.scores, run.stored_ids)
-    return labels[order], judged[order] if with_judged else None
+    order = run.trec_order()
+    return labels[order].astype(np.float64), judged[order] if with_judged else None
 
 
 def _evaluated_rows(
