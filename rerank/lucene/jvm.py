@@ -23,7 +23,7 @@ from rerank.lucene.java_parts import (
     missing_parts,
     release_file,
 )
-from rerank.runtime.threads import free_addresses
+from rerank.runtime.memory import free_addresses
 
 VECTOR_MODULE = "jdk.incubator.vector"
 JAVA_PACKAGE = "rerank.lucene"

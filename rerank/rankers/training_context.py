@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from rerank.errors import InvalidInputError, shown
 from rerank.rankers.early_stopping import Callback
-from rerank.runtime.threads import private_bytes
+from rerank.runtime.memory import private_bytes
 from rerank.trees.binned_data import WORKING_BYTES, Storage
 from rerank.trees.columns import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH
 

@@ -1,14 +1,13 @@
-"""Number of threads of kernels, thread pools for NumPy code, and the memory that this process has and may have."""
+"""Number of threads of kernels, and thread pools for NumPy code."""
 
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from ctypes import CFUNCTYPE, c_int
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar
 
 from rerank.errors import InvalidInputError
@@ -24,7 +23,6 @@ Result = TypeVar("Result")
 FEW_ROWS = 1 << 12  # with fewer rows, waking another thread for each kernel takes longer than it saves
 _most: ContextVar[int | None] = ContextVar("most_threads", default=None)
 _has_lost_threads = False
-STATUS, MEMBERSHIP, CGROUPS = Path("/proc/self/status"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")  # Linux
 
 
 def _keep_to_one_thread() -> None:
@@ -127,58 +125,3 @@ def row_parts(n_rows: int, n_threads: int) -> list[slice]:
     """Return slices of rows for `in_threads`, about four for each thread, so that threads end at similar times."""
     size = -(-max(n_rows, 1) // (4 * n_threads))
     return [slice(first, first + size) for first in range(0, n_rows, size)]
-
-
-def resident_bytes() -> int:
-    """Return the bytes of all pages of this process that are in memory, with those of mapped files."""
-    return _status_bytes("VmRSS")
-
-
-def private_bytes() -> int:
-    """Return the bytes that this process holds in memory without files."""
-    if sys.platform == "darwin":
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # the peak so far
-    return _status_bytes("RssAnon")
-
-
-def memory_limit() -> int:
-    """Return the bytes of memory that the system allows this process: those of the machine, or of its container."""
-    limits = [sys.maxsize]
-    with suppress(AttributeError, OSError, ValueError):  # not on Windows
-        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    for path in _limit_files():
-        with suppress(OSError, ValueError):  # no such group, or one without a limit
-            limits.append(int(path.read_text("ascii")))
-    return min(limits)
-
-
-def free_addresses() -> int:
-    """Return the bytes of addresses that this process may still reserve: `ulimit -v`, as the queues of clusters set."""
-    with suppress(ImportError):  # not on Windows
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit != resource.RLIM_INFINITY:
-            return max(limit - _status_bytes("VmSize"), 0)
-    return sys.maxsize
-
-
-def _status_bytes(name: str) -> int:
-    with suppress(OSError):
-        for line in STATUS.read_text("ascii", "replace").splitlines():
-            if line.startswith(f"{name}:"):
-                return int(line.split()[1]) * 1024
-    return 0
-
-
-def _limit_files() -> Iterator[Path]:
-    """Yield the files with the limits of the control group of this process (version 2), and of the groups around it."""
-    with suppress(OSError):
-        for line in MEMBERSHIP.read_text("utf8", "replace").splitlines():
-            if line.startswith("0::"):
-                folder = CGROUPS / line.removeprefix("0::").strip("/")
-                yield from (
-                    group / "memory.max" for group in (folder, *folder.parents) if group.is_relative_to(CGROUPS)
-                )

@@ -29,8 +29,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from rerank.errors import RerankError, log, shown
+from rerank.runtime.memory import resident_bytes
 from rerank.runtime.store import file_state
-from rerank.runtime.threads import resident_bytes
 from rerank.service.bodies import PARAMETERS, RERANK_PATHS, Job, json_bytes
 from rerank.service.engine import Engine, load_rankings
 from rerank.service.settings import (

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rerank.runtime import threads as memory
-from rerank.runtime.threads import memory_limit, private_bytes, resident_bytes
+from rerank.runtime import memory
+from rerank.runtime.memory import memory_limit, private_bytes, resident_bytes
 
 
 def test_private_memory_grows_with_what_is_held() -> None:
