@@ -150,7 +150,7 @@ def test_a_job_ends_in_one_line_when_no_worker_is_left(folder: Path, tmp_path: P
 def test_an_address_where_nobody_answers_is_one_line(
     folder: Path, address: str, message: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rerank.cluster.cluster.CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr("rerank.cluster.connection.CONNECT_SECONDS", 1.0)
     monkeypatch.chdir(folder)
     assert command(["retrieve", "index", "topics.tsv", "-o", "new.run", "--cluster", address]) == 2
     error = capfd.readouterr().err
