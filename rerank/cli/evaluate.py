@@ -27,7 +27,7 @@ from rerank.errors import InvalidInputError, log
 if TYPE_CHECKING:
     from rerank.clicks.interleaving import AssignmentResult, InterleavingResult
     from rerank.clicks.off_policy import OffPolicyValue
-    from rerank.evaluation.comparison import QueryDetail
+    from rerank.evaluation.comparison_page import QueryDetail
 
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
@@ -131,7 +131,8 @@ def _of_judgements(
     qrels: Path, runs: Sequence[Path], topics: Path | None, output: Path, options: Mapping[str, Any]
 ) -> None:
     """Write the figures of runs and their differences as a page, a picture, a table or in another form."""
-    from rerank.evaluation.comparison import compare_results, gains_chart, render, text_lines
+    from rerank.evaluation.comparison import compare_results, render, text_lines
+    from rerank.evaluation.comparison_page import gains_chart
     from rerank.evaluation.evaluate import judgements_of, log_absent
     from rerank.evaluation.page import PICTURES, write_picture
     from rerank.files.beir import OWN_DOCUMENTS, n_own_documents, removes_query
@@ -214,7 +215,7 @@ def _page(
     corpus: Path | None,
 ) -> str:
     """Return the page of a comparison."""
-    from rerank.evaluation.comparison import query_details, report
+    from rerank.evaluation.comparison_page import query_details, report
 
     details = query_details(comparison, CHANGES, judgements, runs)
     queries = {} if topics is None else rerank.read_topics(topics)

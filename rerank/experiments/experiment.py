@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, log, shown, unknown_name
-from rerank.evaluation.comparison import Comparison, compare_results, figure, render, report
+from rerank.evaluation.comparison import Comparison, compare_results, figure, render
+from rerank.evaluation.comparison_page import report
 from rerank.evaluation.evaluate import EvaluationResult, evaluate, log_absent
 from rerank.evaluation.page import Axis, Curve, Section
 from rerank.experiments.study import (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rerank.evaluation.comparison import report
+from rerank.evaluation.comparison_page import report
 from tests.evaluation.browser import Browser, chromium, opened_browser
 from tests.evaluation.test_page import nasty_content
 

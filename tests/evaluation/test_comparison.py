@@ -5,7 +5,8 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.evaluation.comparison import Move, moves, query_details, render
+from rerank.evaluation.comparison import render
+from rerank.evaluation.comparison_page import Move, moves, query_details
 from rerank.types import Qrels, Run
 
 

@@ -21,9 +21,8 @@ from rerank.evaluation.comparison import (
     figure,
     mean_rows,
     notes,
-    query_details,
-    report,
 )
+from rerank.evaluation.comparison_page import query_details, report
 from rerank.evaluation.page import PICTURES, Axis, Chart, matplotlib_figure, ticks, write_picture
 from rerank.types import Qrels, Run
 from tests.evaluation.test_comparison import world
