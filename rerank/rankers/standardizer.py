@@ -19,7 +19,7 @@ from rerank.runtime.elementary import random_bits
 from rerank.runtime.fields import Array, SchemaError, check_length
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.threads import in_threads
+from rerank.runtime.threads import in_threads, slices
 from rerank.types import Floats, Ints
 
 BLOCK = 1 << 14  # rows made float64 at a time
@@ -72,7 +72,7 @@ class Standardizer:
         of_missing = np.arange(len(features)) >= len(values)
         all_inputs = cls(features, of_missing, means[features], 1.0 / np.where(of_missing, 1.0, deviations[features]))
         digests = np.zeros(len(features), np.uint64)
-        for part in _blocks(len(rows)):
+        for part in slices(len(rows), BLOCK):
             _add_words(all_inputs.inputs(X, rows[part], np.float32).view(np.uint32), np.uint64(part.start), digests)
         of_values = np.zeros(X.shape[1], np.uint64)
         of_values[values] = digests[: len(values)]
@@ -92,7 +92,9 @@ class Standardizer:
         X = read_only_view(X)
         of_inputs = self.features, self.of_missing, self.means, self.scales
         in_threads(
-            lambda part: _fill_inputs(X, rows[part], *of_inputs, out[part]), _blocks(len(rows)), numba.get_num_threads()
+            lambda part: _fill_inputs(X, rows[part], *of_inputs, out[part]),
+            slices(len(rows), BLOCK),
+            numba.get_num_threads(),
         )
         return out
 
@@ -107,16 +109,12 @@ class Standardizer:
             raise SchemaError(f"{self.n_inputs} values", str(n_weights), path="weights")
 
 
-def _blocks(n_rows: int) -> list[slice]:
-    return [slice(first, min(first + BLOCK, n_rows)) for first in range(0, n_rows, BLOCK)]
-
-
 def _sums(X: NDArray[np.float32], rows: Ints, means: Floats) -> Floats:
     """Return for each feature the number of values that are not missing, their sum, and that of squared distances.
 
     Shapes: means float64 (n_features,), from which distances are; the result (3, n_features) float64.
     """
-    blocks = _blocks(len(rows))
+    blocks = slices(len(rows), BLOCK)
     X = read_only_view(X)
     parts = np.zeros((len(blocks), 3, X.shape[1]))  # added in one order, whichever thread is first
     in_threads(

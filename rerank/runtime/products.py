@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rerank.runtime.arithmetic import Floats
 from rerank.runtime.kernels import kernel
-from rerank.runtime.threads import in_threads
+from rerank.runtime.threads import in_threads, slices
 
 BLOCK = 1 << 12  # rows whose products are summed before they are added to those of the others
 GRAM_COLUMNS = 32  # of the left side at a time: their sums stay in the processor's cache
@@ -73,8 +73,7 @@ def inverse(matrix: Floats) -> Floats:
 
 def _in_blocks(task: Callable[[slice], None], n_rows: int, work: int, step: int = BLOCK) -> None:
     """Do the task for each block of rows, on several threads where there are many multiplications, `work` a row."""
-    blocks = [slice(first, min(first + step, n_rows)) for first in range(0, n_rows, step)]
-    in_threads(task, blocks, numba.get_num_threads() if n_rows * work > FEW else 1)
+    in_threads(task, slices(n_rows, step), numba.get_num_threads() if n_rows * work > FEW else 1)
 
 
 @kernel()

@@ -123,5 +123,9 @@ def _pool() -> ThreadPoolExecutor:
 
 def row_parts(n_rows: int, n_threads: int) -> list[slice]:
     """Return slices of rows for `in_threads`, about four for each thread, so that threads end at similar times."""
-    size = -(-max(n_rows, 1) // (4 * n_threads))
-    return [slice(first, first + size) for first in range(0, n_rows, size)]
+    return slices(n_rows, -(-max(n_rows, 1) // (4 * n_threads)))
+
+
+def slices(n_rows: int, size: int) -> list[slice]:
+    """Return slices of rows, each of `size` but the last, which may be shorter."""
+    return [slice(first, min(first + size, n_rows)) for first in range(0, n_rows, size)]
