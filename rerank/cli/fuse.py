@@ -8,13 +8,13 @@ import click
 import rerank
 from rerank.cli.options import (
     metric_option,
-    numbers_of,
     output_option,
     path_argument,
     path_option,
     read_if,
     refuse_beside,
 )
+from rerank.errors import InvalidInputError
 
 METHOD = "rrf"
 SCORED = "combsum", "combmnz", "weighted", "best"
@@ -89,15 +89,25 @@ def command(
         judgements = rerank.read_qrels(learn)
         rerank.learn_fusion(read, judgements, metric, norm=norm, judged=not no_judged).save(output)
     elif model is not None:
-        rerank.write_run(replace(rerank.apply_fusion(rerank.read_model(model), read), name="fusion"), output)
+        rerank.write_run(rerank.apply_fusion(model, read), output)
     else:
         fused = rerank.fuse(
             read,
             method,
             norm=norm,
-            weights=None if weights is None else numbers_of("--weights", weights, "0.7,0.3"),
+            weights=read_if(_numbers, weights),
             missing=missing,
             qrels=read_if(rerank.read_qrels, qrels),
             metric=metric,
         )
         rerank.write_run(replace(fused, name=method), output)
+
+
+def _numbers(text: str) -> list[float]:
+    """Return the numbers of `0.7,0.3`."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidInputError(
+            f"--weights: expected numbers separated by commas, got {text!r}. Write e.g. 0.7,0.3."
+        ) from None

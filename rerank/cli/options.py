@@ -203,16 +203,6 @@ other_index_option = click.option(
 )
 
 
-def numbers_of(option: str, text: str, example: str) -> list[float]:
-    """Return the numbers of `0.7,0.3`."""
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise InvalidInputError(
-            f"{option}: expected numbers separated by commas, got {text!r}. Write e.g. {example}."
-        ) from None
-
-
 def read_if(read: Callable[[Item], Value], item: Item | None) -> Value | None:
     """Return what a function reads of a file or a text; None without it."""
     return None if item is None else read(item)
