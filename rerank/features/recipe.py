@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
+from rerank.errors import FileFormatError, InvalidInputError, check_known, shown, unknown_name
 from rerank.files.source import read_toml
 from rerank.runtime.fields import Choice, Field, Names, Number, Record, SchemaError, Table, Text
 from rerank.runtime.registry import Registry, import_installed
@@ -350,8 +350,7 @@ class Recipe:
         if not isinstance(values, Mapping):
             raise InvalidInputError(f"recipe: expected an object of its parts, got {shown(values)}. Correct it.")
         for key in values:
-            if key not in _FIELDS:
-                raise unknown_name("recipe", str(key), _FIELDS)
+            check_known("recipe", str(key), _FIELDS)
         return cls(**values)
 
     @classmethod

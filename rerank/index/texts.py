@@ -157,9 +157,7 @@ def position_ids(n: int) -> list[str]:
 def _run_of(documents: Mapping[str, Mapping[str, Any]], scores: Any) -> Run:
     """Return a run of the documents; refuse scores that are not one finite number for each."""
     name = scores.name if isinstance(scores, Run) else UNNAMED
-    if isinstance(scores, Run):
-        scores = {query_id: scores[query_id] for query_id in scores}
-    if not isinstance(scores, Mapping):
+    if not isinstance(scores, Run | Mapping):
         raise InvalidInputError(f"scores: expected a mapping by query id, got {type(scores).__name__}. Pass one.")
     by_query = {str(query_id): of_query for query_id, of_query in scores.items()}
     columns: list[Floats] = []
