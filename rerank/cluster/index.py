@@ -22,7 +22,6 @@ from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
 from rerank.features.extract import rows_without_features
 from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe
-from rerank.files.data import write_data
 from rerank.files.inputs import qrels_of, run_of, topics_of
 from rerank.files.source import file_mark
 from rerank.index.bound import runs_of_features
@@ -154,23 +153,8 @@ class ClusterIndex(Index):
     ) -> RankingData:
         """Return the features of the query-document pairs of a run, see `Index.features`."""
         index, recipe = self._of_model(recipe, model)
-        data, blocks = index._features(run, topics, qrels, recipe)
+        data, blocks = index._feature_blocks(run, topics, qrels, recipe)
         return replace(data, X=np.concatenate(list(blocks)))
-
-    def write_features(
-        self,
-        path: str | Path,
-        run: Any,
-        topics: Any,
-        qrels: Any = None,
-        *,
-        recipe: Recipe | None = None,
-        model: Any = None,
-    ) -> None:
-        """Write features to a file in batches, see `Index.write_features`."""
-        index, recipe = self._of_model(recipe, model)
-        data, blocks = index._features(run, topics, qrels, recipe)
-        write_data(data, path, blocks)
 
     def rerank(self, model: Any, topics: Any, run: Any = None, *, base: Any = None, **options: Any) -> Run:
         """Return the top documents in the order of a model, see `rerank.rerank`."""
@@ -202,10 +186,10 @@ class ClusterIndex(Index):
         joined = UnionRun.joined(parts)
         return replace(joined, sources={**joined.sources, **others})  # also of queries without a topic
 
-    def _features(
+    def _feature_blocks(
         self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None
     ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
-        """Return everything but the features, and the features part by part."""
+        """Return everything but the features, and the features part by part, as workers compute them."""
         run = run_of(run)
         topics = topics_of(topics)
         check_topics(run, topics)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection as Names, Mapping, Sequence
+from collections.abc import Callable, Collection as Names, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -448,15 +448,22 @@ class BoundIndex(Collection):
             The pairs, their labels and their features.
 
         """
-        from rerank.features.extract import extract_blocks
         from rerank.files.data import write_data
 
         index, recipe = self._of_model(recipe, model)
-        inputs = index._extraction(run, topics, qrels, recipe)
+        data, blocks = index._feature_blocks(run, topics, qrels, recipe)
+        write_data(data, path, blocks)
+
+    def _feature_blocks(
+        self, run: RunLike, topics: TopicsLike, qrels: QrelsLike | None, recipe: Recipe | None
+    ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
+        """Return everything but the features, and the features block by block."""
+        from rerank.features.extract import extract_blocks
+
+        inputs = self._extraction(run, topics, qrels, recipe)
         if inputs["qrels"] is not None:
             log_judged(inputs["run"], inputs["qrels"])
-        data, blocks = extract_blocks(**inputs)
-        write_data(data, path, blocks)
+        return extract_blocks(**inputs)
 
     def _extraction(
         self, run: RunLike, topics: TopicsLike, qrels: QrelsLike | None, recipe: Recipe | None
