@@ -201,10 +201,9 @@ def _counts(leaf_count: Ints | Floats) -> Ints | Floats:
     return whole if (whole == leaf_count).all() else leaf_count
 
 
-def trees_between(forest: Forest, first: int, last: int) -> Forest:
-    """Return trees [first, last) of a forest, whose scores are summed in its type."""
-    values = forest.leaf_value[forest.leaf_ptr[first] : forest.leaf_ptr[last]]
-    return replace(Forest.of(forest.trees()[first:last]), leaf_value=values)
+def first_trees(forest: Forest, n_trees: int) -> Forest:
+    """Return the first trees of a forest, whose scores are summed in its type."""
+    return replace(Forest.of(forest.trees()[:n_trees]), leaf_value=forest.leaf_value[: forest.leaf_ptr[n_trees]])
 
 
 def category_bits(categories: Ints) -> NDArray[np.uint32]:

@@ -248,18 +248,18 @@ def _number(what: str, frame: Frame, name: Any, row: int, value: Any) -> float:
     )
 
 
-def label_column(what: str, frame: Frame) -> Ints:
-    """Return the labels (n_rows,) int64 of a frame; a label that is not a whole number is refused."""
-    name = column_name(what, frame, LABEL)
+def label_column(frame: Frame) -> Ints:
+    """Return the labels (n_rows,) int64 of a frame of judgements; a label that is not a whole number is refused."""
+    name = column_name("qrels", frame, LABEL)
     values = np.asarray(unmasked(frame[name]))
     if values.dtype.kind == "i" or (values.dtype.kind == "O" and set(map(type, values.tolist())) == {int}):
         with suppress(OverflowError):  # refused below
             return values.astype(np.int64)
-    labels = number_column(what, frame, name)
+    labels = number_column("qrels", frame, name)
     bad = np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63))
     if len(bad):
         raise InvalidInputError(
-            f"{what}: expected whole numbers as labels, got {labels[bad[0]]:g} at {place(frame, bad[0])}. Round or "
+            f"qrels: expected whole numbers as labels, got {labels[bad[0]]:g} at {place(frame, bad[0])}. Round or "
             "scale them."
         )
     return labels.astype(np.int64)

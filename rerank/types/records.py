@@ -334,7 +334,7 @@ class Qrels(QueryValues[int]):
 
         """
         names, query_ptr, doc_ids, order = grouped_rows("qrels", frame)
-        return cls(names, query_ptr, doc_ids, label_column("qrels", frame)[order])
+        return cls(names, query_ptr, doc_ids, label_column(frame)[order])
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with the columns query_id, doc_id and label, a row for each judgement.
@@ -517,7 +517,7 @@ class SubtopicQrels(QueryTable):
 
         """
         query_ids, subtopics, doc_ids = (id_column("qrels", frame, name) for name in (QUERY_ID, SUBTOPIC, DOC_ID))
-        return cls.from_rows(query_ids, subtopics, doc_ids, label_column("qrels", frame))
+        return cls.from_rows(query_ids, subtopics, doc_ids, label_column(frame))
 
     def numbered(self) -> tuple[Qrels, Ints]:
         """Return the judged documents, each once with its number from 1 as its label, and the number of each row.
