@@ -1,6 +1,7 @@
 """Collections without an index, with which texts are compared: that of a model's training, and the texts themselves."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from numbers import Real
 from pathlib import Path
@@ -77,12 +78,12 @@ class TextCollection(Collection):
         return None if term_vectors is None else vectors_of_terms(self.forward, term_vectors)
 
 
+@dataclass(frozen=True, eq=False)
 class _Opened:
     """What is made once for a collection, whatever is bound to it."""
 
-    def __init__(self, statistics: Statistics, are_own: bool) -> None:
-        self.statistics = statistics
-        self._are_own = are_own
+    statistics: Statistics
+    are_own: bool
 
     @cached_property
     def analyser(self) -> Analyser:
@@ -94,7 +95,7 @@ class _Opened:
     @cached_property
     def text_analyser(self) -> TextAnalyser:
         """What makes forward arrays of texts."""
-        return TextAnalyser(self.statistics.forward, self.analyser.language, self._are_own)
+        return TextAnalyser(self.statistics.forward, self.analyser.language, self.are_own)
 
 
 def model_for_texts(model: Ranker | str | Path, index: Index | None = None, documents: Any = ()) -> BoundModel:
