@@ -26,7 +26,7 @@ from rerank.features.statistics import inverse_document_frequency
 from rerank.history.judged import HistoryQuery, IndexHistory
 from rerank.history.learned_family import DocumentFamily, LearnedFamily, with_smoothed
 from rerank.runtime.kernels import kernel
-from rerank.types.query_rows import Floats, Ints, by_number, joined_rows, pointers, query_rows
+from rerank.types.query_rows import Floats, Ints, by_number, pointers, query_rows, rows_of_groups
 from rerank.types.retriever import K1, B
 from rerank.vectors.vectors import LSI, unit_vectors
 
@@ -52,7 +52,7 @@ class ExpansionFeatures(DocumentFamily):
         key = type(self), hidden.tobytes()  # of one fold, or none
         ptr, docs, scores = history.prepared(key, partial(_word_scores, history, hidden))
         counts = np.diff(ptr)[query.words]
-        rows, _ = joined_rows(ptr[query.words], counts)
+        rows, _ = rows_of_groups(ptr, query.words)
         weights = np.repeat(query.freqs, counts) * scores[rows]
         return np.bincount(docs[rows], weights, history.forward.n_docs).astype(np.float64, copy=False)
 
@@ -62,7 +62,7 @@ def _word_scores(history: IndexHistory, hidden: Ints) -> tuple[Ints, NDArray[np.
     judged = history.judged.select(np.setdiff1d(np.arange(len(history.judged.query_ids)), hidden))
     n_docs = history.forward.n_docs
     pair_query = query_rows(judged.doc_ptr)
-    rows, _ = joined_rows(judged.word_ptr[pair_query], np.diff(judged.word_ptr)[pair_query])
+    rows, _ = rows_of_groups(judged.word_ptr, pair_query)
     docs = np.repeat(judged.docs, np.diff(judged.word_ptr)[pair_query]).astype(np.int64)
     keys, inverse = np.unique(judged.query_words[rows].astype(np.int64) * n_docs + docs, return_inverse=True)
     tf = np.bincount(inverse, judged.freqs[rows], len(keys))
@@ -102,7 +102,7 @@ class NeighbourFeatures(DocumentFamily):
         """Return how relevant each document is to the nearest queries."""
         ptr, queries, query_weights = prepared
         counts = np.diff(ptr)[query.words]
-        rows, _ = joined_rows(ptr[query.words], counts)
+        rows, _ = rows_of_groups(ptr, query.words)
         products = np.repeat(query.weights, counts) * query_weights[rows]
         cosines = np.bincount(queries[rows], products, len(history.judged.query_ids)).astype(np.float64, copy=False)
         return relevant_to_nearest(cosines, history, query, most=30, power=2)
@@ -120,7 +120,7 @@ def relevant_to_nearest(cosines: Floats, history: IndexHistory, query: HistoryQu
     near = np.flatnonzero((cosines > 0.0) & (cosines >= least))
     nearest = near[np.argsort(-cosines[near], kind="stable")[:most]]
     counts = np.diff(judged.doc_ptr)[nearest]
-    rows, _ = joined_rows(judged.doc_ptr[nearest], counts)
+    rows, _ = rows_of_groups(judged.doc_ptr, nearest)
     weights = np.repeat((cosines[nearest] ** 2) ** (power // 2), counts)
     return np.bincount(judged.docs[rows], weights * judged.gains[rows], history.forward.n_docs).astype(
         np.float64, copy=False
@@ -229,7 +229,7 @@ class PriorFeatures(LearnedFamily):
     def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 1)."""
         judged = history.judged
-        of_hidden, _ = joined_rows(judged.doc_ptr[query.hidden], np.diff(judged.doc_ptr)[query.hidden])
+        of_hidden, _ = rows_of_groups(judged.doc_ptr, query.hidden)
         hidden = np.bincount(judged.docs[of_hidden], minlength=history.forward.n_docs)
         counts = prepared[query.docs] - hidden[query.docs]
         out[:, 0] = np.where((counts > 0) & (query.docs >= 0), counts, np.nan)

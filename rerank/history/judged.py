@@ -22,7 +22,7 @@ from rerank.history.neighbours import Neighbours
 from rerank.runtime.elementary import array_log, random_bits
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.types import CONTENTS, Floats, ForwardIndex, Ids, Ints, id_array, joined_rows, pointers
+from rerank.types import CONTENTS, Floats, ForwardIndex, Ids, Ints, id_array, pointers, rows_of_groups
 from rerank.types.forward import counted_terms
 
 
@@ -98,8 +98,8 @@ class Judged:
 
     def select(self, queries: Ints) -> Judged:
         """Return some queries, given by number, with the same words."""
-        words, word_ptr = joined_rows(self.word_ptr[queries], np.diff(self.word_ptr)[queries])
-        docs, doc_ptr = joined_rows(self.doc_ptr[queries], np.diff(self.doc_ptr)[queries])
+        words, word_ptr = rows_of_groups(self.word_ptr, queries)
+        docs, doc_ptr = rows_of_groups(self.doc_ptr, queries)
         return replace(
             self,
             query_ids=self.query_ids[queries],

@@ -31,7 +31,7 @@ from rerank.metrics.reliability import Reliability
 from rerank.rankers.probability_map import LogisticMap
 from rerank.rankers.standardizer import Standardizer
 from rerank.runtime.fields import LARGEST, Names, Number, SchemaError, Whole, at
-from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
+from rerank.types import Floats, Ints, RankingData, pointers, query_rows, rows_of_groups
 from rerank.types.order import query_order
 
 FIRST = 20  # documents whose scores describe a list: more would depend on how many are retrieved
@@ -118,7 +118,7 @@ class ScoredLists:
 
     def select(self, queries: Ints) -> Self:
         """Return the lists of some queries, by number."""
-        rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
+        rows, query_ptr = rows_of_groups(self.query_ptr, queries)
         return type(self)(query_ptr, self.scores[rows], self.columns[rows], self.unmatched[rows])
 
     def below_matched(self) -> NDArray[np.bool_]:

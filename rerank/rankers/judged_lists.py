@@ -31,7 +31,7 @@ from rerank.retrieval.source_data import (
 )
 from rerank.runtime.elementary import array_log2
 from rerank.runtime.fields import Array, Names, SchemaError, check_length
-from rerank.types import Floats, Ints, Qrels, RankingData, joined_rows, pointers, query_rows
+from rerank.types import Floats, Ints, Qrels, RankingData, pointers, query_rows, rows_of_groups
 from rerank.types.ids import Ids, id_array
 from rerank.types.query_folds import numbered_groups
 from rerank.types.query_rows import are_pointers, by_number
@@ -186,5 +186,5 @@ def positions_among(known: Ids, ids: Ids) -> Ints:
 def _joined(of_documents: tuple[Ints, Ints, Floats], docs: Ints) -> tuple[Ints, Ints, Floats]:
     """Return the entries of some documents, by number, and first the position among them of each entry's document."""
     ptr, queries, values = of_documents
-    rows, ends = joined_rows(ptr[docs], np.diff(ptr)[docs])
+    rows, ends = rows_of_groups(ptr, docs)
     return query_rows(ends), queries[rows], values[rows]

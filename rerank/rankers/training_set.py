@@ -28,7 +28,7 @@ from rerank.runtime.mapped_rows import is_mapped
 from rerank.trees.binned_data import BinnedData, Storage
 from rerank.trees.bins import MOST_BINS
 from rerank.trees.content import bin_rows, mixed, row_digests
-from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
+from rerank.types import Floats, Ints, RankingData, pointers, query_rows, rows_of_groups
 from rerank.types.ids import row_codes
 from rerank.types.preferences import Preferences
 from rerank.types.query_folds import folds_of_groups, groups_of_queries, numbered_groups
@@ -153,7 +153,7 @@ class TrainingSet:
         of_rows = start_scores if data.row_weights is None else np.column_stack([start_scores, data.row_weights])
         queries = _order_by_content(data, rows, np.column_stack([weights, np.diff(ideal_ptr)]), of_rows)
         order = np.concatenate([np.empty(0, np.int64), *(rows[query] for query in queries.tolist())])
-        ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
+        ideal_rows, ideal_ptr = rows_of_groups(ideal_ptr, queries)
         return cls(
             data.X,
             order,
@@ -189,8 +189,8 @@ class TrainingSet:
 
     def _part(self, queries: Ints) -> tuple[Ints, TrainingSet]:
         """Return the rows of some queries, by position, and their training set, which shares the features."""
-        rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
-        ideal_rows, ideal_ptr = joined_rows(self.ideal_ptr[queries], np.diff(self.ideal_ptr)[queries])
+        rows, query_ptr = rows_of_groups(self.query_ptr, queries)
+        ideal_rows, ideal_ptr = rows_of_groups(self.ideal_ptr, queries)
         return rows, replace(
             self,
             order=self.order[rows],

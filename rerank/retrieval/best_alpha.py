@@ -22,7 +22,7 @@ from rerank.metrics.base import Measure, PrefixSum
 from rerank.metrics.ranked_lists import RankedLists
 from rerank.runtime.elementary import array_exp, array_log
 from rerank.runtime.kernels import kernel
-from rerank.types import Floats, Ints, joined_rows, pointers, query_order, query_rows
+from rerank.types import Floats, Ints, pointers, query_order, query_rows, rows_of_groups
 
 CLOSEST = 1e-12
 TOLERANCE = 1e-9  # means closer than this are the same: what rounding leaves
@@ -111,7 +111,7 @@ def _best_interval(alphas: NDArray[Any], steps: Floats) -> BestAlpha:
 def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.complex128], Floats]:
     """Return where the shares of some rows in the measure change, and by how much; they start at 0."""
     query = query_rows(lines.query_ptr)[own]
-    other, ptr = joined_rows(lines.query_ptr[query], np.diff(lines.query_ptr)[query])
+    other, ptr = rows_of_groups(lines.query_ptr, query)
     pair_own = query_rows(ptr)
     row = own[pair_own]
     at_zero = lines.b[other] - lines.b[row]

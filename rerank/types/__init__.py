@@ -16,7 +16,16 @@ as UTF-8 bytes (`S` arrays, a quarter of the memory); they are decoded at the fi
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.ids import Ids, id_array, sort_keys
 from rerank.types.order import query_order, trec_order
-from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_blocks, query_rows
+from rerank.types.query_rows import (
+    Floats,
+    Ints,
+    ideal_of_rows,
+    joined_rows,
+    pointers,
+    query_blocks,
+    query_rows,
+    rows_of_groups,
+)
 from rerank.types.ranking_data import RankingData
 from rerank.types.records import Qrels, Run, Topics
 from rerank.types.retriever import BM25, CONTENTS, UNNAMED, Passages, Retriever
@@ -46,6 +55,7 @@ __all__ = [
     "query_blocks",
     "query_order",
     "query_rows",
+    "rows_of_groups",
     "sort_keys",
     "trec_order",
 ]

@@ -56,3 +56,8 @@ def joined_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Return the rows of groups that begin at `starts`, concatenated, and their `query_ptr`."""
     query_ptr = pointers(counts)
     return np.arange(query_ptr[-1]) + np.repeat(starts - query_ptr[:-1], counts), query_ptr
+
+
+def rows_of_groups(ptr: Ints, groups: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of some groups, which `ptr` divides rows into, concatenated, and their own pointers."""
+    return joined_rows(ptr[groups], np.diff(ptr)[groups])

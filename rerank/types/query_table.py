@@ -12,7 +12,7 @@ from rerank.errors import InvalidInputError
 from rerank.runtime.threads import in_threads
 from rerank.types.hash_slots import find_in_slots, hash_slots
 from rerank.types.ids import Ids, Words, id_bytes, id_texts, row_codes, sort_keys
-from rerank.types.query_rows import Ints, are_pointers, joined_rows, pointers, query_blocks, query_rows
+from rerank.types.query_rows import Ints, are_pointers, pointers, query_blocks, query_rows, rows_of_groups
 from rerank.types.text_tables import Shown, counted
 
 
@@ -158,7 +158,7 @@ class QueryTable(Shown):
 
         """
         numbers = np.asarray(queries, dtype=np.int64)
-        rows, query_ptr = joined_rows(self.query_ptr[numbers], np.diff(self.query_ptr)[numbers])
+        rows, query_ptr = rows_of_groups(self.query_ptr, numbers)
         columns = {"query_ids": self.query_ids[numbers], "query_ptr": query_ptr, "doc_ids": self.stored_ids[rows]}
         return replace(self, **columns, **self._selected(numbers, rows))
 

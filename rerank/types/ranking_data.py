@@ -32,7 +32,7 @@ from rerank.types.data_frames import (
     refuse_categories,
 )
 from rerank.types.ids import Ids
-from rerank.types.query_rows import Floats, Ints, are_pointers, ideal_of_rows, joined_rows, pointers, query_rows
+from rerank.types.query_rows import Floats, Ints, are_pointers, ideal_of_rows, pointers, query_rows, rows_of_groups
 from rerank.types.query_table import QueryTable
 from rerank.types.records import Run
 from rerank.types.retriever import UNNAMED, Retriever, retriever_members
@@ -281,7 +281,7 @@ class RankingData(QueryTable):
         columns = {name: getattr(self, name) for name in places}
         selected = {name: values[places[name]] for name, values in columns.items() if values is not None}
         if self.ideal_labels is not None and self.ideal_ptr is not None:
-            ideal_rows, ideal_ptr = joined_rows(self.ideal_ptr[queries], np.diff(self.ideal_ptr)[queries])
+            ideal_rows, ideal_ptr = rows_of_groups(self.ideal_ptr, queries)
             selected |= {"ideal_labels": self.ideal_labels[ideal_rows], "ideal_ptr": ideal_ptr}
         return selected
 

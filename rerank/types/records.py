@@ -31,7 +31,7 @@ from rerank.types.data_frames import (
 )
 from rerank.types.ids import Ids, id_array, sort_keys
 from rerank.types.order import trec_order
-from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_rows
+from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_rows, rows_of_groups
 from rerank.types.query_table import QueryTable, group_rows, numbered
 from rerank.types.retriever import UNNAMED, Retriever
 from rerank.types.text_tables import Shown, counted
@@ -554,7 +554,7 @@ class SubtopicQrels(QueryTable):
 
         """
         numbers = self.query_numbers(query_ids.tolist())
-        return joined_rows(self.query_ptr[numbers], np.diff(self.query_ptr)[numbers])
+        return rows_of_groups(self.query_ptr, numbers)
 
     def summary(self) -> str:
         """Return the counts.
