@@ -7,8 +7,9 @@ run     `qid Q0 docno rank score tag`: rank is ignored, rows are ordered by scor
         Tevatron's `qid docno score` and ColBERT's `qid docno rank score`, where the first score is no whole number
 subtopics `query subtopic document label`, a line for each judgement
 
-Columns are separated by spaces or tabs. A first line that names them, blank lines and lines that begin with `#` are
-skipped. Ids have 1 to 512 characters, and a query id does not begin with `#`, so that everything that is read can be
+Columns are separated by spaces or tabs. A first line may name them, in whatever order: `query_id doc_id relevance
+iteration` of ir_datasets, `qid docno score rank` of PyTerrier. Blank lines and lines that begin with `#` are skipped.
+Ids have 1 to 512 characters, and a query id does not begin with `#`, so that everything that is read can be
 written. Rows of a query need not be adjacent. A repeated document in a query is refused. Scores are written as the
 shortest text that is read as the same float64.
 
@@ -65,6 +66,8 @@ WIDEST = 256  # bytes of a column; wider ones are read line by line
 QUERY = 0
 DOC = 2
 RUNS, RANK, SCORE = "run", "rank", "score"
+_DOCS = ("docno", "docid", "corpusid", "pid", "did", "doc", "document")  # names of a column, the first that there is
+_VALUES = {"qrels": ("label", "relevance", "rel", "score"), RUNS: (SCORE, RANK)}
 DROP_COLUMNS = (  # of qrels with more: which ones depends on who wrote them
     "Keep query, document and label, with `awk '{print $1, 0, $2, $3}'` of prels, `awk '{print $1, 0, $3, $5}'` with a "
     "stratum before the label (sample_eval), `awk '{print $1, 0, $3, $4}'` with other judgements after it"
@@ -131,10 +134,17 @@ class Layout:
         """Number and names of the columns, for errors."""
         return f"{len(self.columns)} columns ({' '.join(self.columns)})"
 
-    def names(self, fields: Sequence[bytes]) -> bool:
-        """Return whether the names of columns can be those of this layout: ranks and scores of runs are told apart."""
-        name = self.columns[self.value]
-        return name not in (RANK, SCORE) or self.what != RUNS or name.encode() in fields[self.value].lower()
+    def of_names(self, names: Sequence[str]) -> Layout | None:
+        """Return the layout of columns with such names, whatever their order; None where they do not say it."""
+        known = [re.sub("[_-]", "", name.lower()) for name in names]
+        doc, value = (next((name for name in some if name in known), None) for some in (_DOCS, _VALUES[self.what]))
+        if doc is None or value is None:
+            return None
+        at = known.index(doc), known.index(value)
+        alike = [other for other in (self, *self.fewer) if (value == RANK) == (other.columns[other.value] == RANK)]
+        same = (other for other in alike if (other.doc, other.value) == at and len(other.columns) == len(names))
+        named = replace(alike[0], columns=tuple(names), doc=at[0], value=at[1], extra=False, fewer=())
+        return next(same, named)
 
     def begins(self, fields: Sequence[bytes]) -> bool:
         """Return whether a first row can be one of this layout.
@@ -238,13 +248,16 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
     rows = (raw for raw in io.BytesIO(chunk) if raw.strip() and not raw.startswith(b"#"))
     first = next(rows, b"")
     fields = first.split()
-    names = chunk.startswith(first) and bool(fields) and is_header(fields[0].decode("utf-8", "replace"))
+    names = [field.decode("utf-8", "replace") for field in fields]
+    has_names = chunk.startswith(first) and bool(fields) and is_header(names[0])
+    named = layout.of_names(names) if has_names else None
+    if named is not None:
+        return named, len(first)
     fewer = [other for other in layout.fewer if len(other.columns) == len(fields)]
     if not fewer or _are_figures(fields):
-        names &= len(fields) == len(layout.columns) and layout.parse(fields[layout.value]) is None
-        return layout, names * len(first)
-    chosen = (other for other in fewer if (other.names(fields) if names else other.begins(fields)))
-    return next(((other, names * len(first)) for other in chosen), (layout, 0))
+        has_names &= len(fields) == len(layout.columns) and layout.parse(fields[layout.value]) is None
+        return layout, has_names * len(first)
+    return next((other for other in fewer if not has_names and other.begins(fields)), layout), 0
 
 
 def _are_figures(fields: list[bytes]) -> bool:
@@ -347,7 +360,9 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
     # A space in a document id shifts the columns after it: column 3 is then not a whole number.
     shifted = missing < 0 and not (layout.extra and fields[3].lstrip(b"-").isdigit())
     if missing > 0 or shifted:
-        remedy = f"Write the missing column{'s' * (missing > 1)}, or delete the line"
+        remedy = (
+            f"Write the missing column{'s' * (missing > 1)}, name those of all lines in a first one, or delete the line"
+        )
         if fields[0].startswith((b"{", b"[")):
             remedy = "Read JSON with json.load, or its lines with pandas.read_json, and pass the mapping or frame"
         elif shifted and not layout.extra and fields[1] == b"Q0":
@@ -359,7 +374,7 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
             remedy = "Of a judgement list, write `# DOCUMENT` at the end of each line"
         elif _are_figures(fields):
             remedy = "These are figures of an evaluation: name what was evaluated"
-        elif b"," in fields[-1]:
+        elif re.search(rb"[,;|]", fields[0] + fields[-1]):
             remedy = "Read CSV with pandas, and pass the frame"
         raise LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
     value = layout.parse(fields[layout.value])
@@ -454,13 +469,13 @@ def _digits(word: Words, count: Ints) -> tuple[Words, Words]:
 
 
 INT64 = np.iinfo(np.int64)
-_ZEROS = re.compile(rb"(?<=\d)\.0*$")
+_AROUND = re.compile(rb"^L(?=\d)|(?<=\d)\.0*$")
 SUBTOPIC_COLUMNS = "4 columns (query subtopic document label)"
 
 
 def parse_label(token: bytes) -> int | None:
-    """Return a whole number of 64 bits, which may have a dot and zeros, or None."""
-    return parse_rank(_ZEROS.sub(b"", token))
+    """Return a whole number of 64 bits, which may have a dot and zeros, or an L before it (NTCIR), or None."""
+    return parse_rank(_AROUND.sub(b"", token))
 
 
 def parse_rank(token: bytes) -> int | None:
@@ -557,7 +572,7 @@ def read_run(path: FileLike) -> Run:
     """
     path = checked_path(path)
     query_ids, query_ptr, rows = read_table(path, RUN)
-    if rows.layout is MSMARCO_RUN:
+    if rows.layout.dtype is np.int64:  # ranks
         if rows.values.min() != 1:
             raise FileFormatError(
                 path,

@@ -15,9 +15,8 @@ ROWS = "0 qid:1 1:1 2:2 # docid = a\n1 qid:1 1:2 2:1 # docid = b\n"
 OF_ONE_FILE = {
     "first error of the reader": (
         {"run": "q1 Q0 d1 1 2.0 x\nq1 Q0 d2 2\nq1 Q0 d3 3 high x\n"},
-        "error    run:2: expected 6 columns (qid Q0 docno rank score tag), got 4. Write the missing columns, or delete "
-        "the line; "
-        "rerank refuses it",
+        "error    run:2: expected 6 columns (qid Q0 docno rank score tag), got 4. Write the missing columns, name "
+        "those of all lines in a first one, or delete the line; rerank refuses it",
     ),
     "document twice": (
         {"qrels": "q1 0 d1 1\nq1 0 d1 0\n"},

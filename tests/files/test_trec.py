@@ -241,7 +241,7 @@ def test_bad_run_is_refused_in_one_line(tmp_path: Path, text: str | bytes) -> No
 
 
 BAD_QRELS = {
-    "q 0 d\n": r":1: expected 4 columns \(qid iter docno label\), got 3. Write the missing column, or delete the line",
+    "q 0 d\n": r":1: expected 4 columns \(qid iter docno label\), got 3. Write the missing column, name those of all",
     '{"q": {"d": 1}}\n': r":1: expected 4 columns .*, got 3. Read JSON with json.load, or its lines",
     '{"q": {"d": 1, "e": 2}}\n': r":1: expected 4 columns .*, got 5. Read JSON with json.load, or its lines",
     "runid\tall\tbm25\n": r":1: expected 4 columns .*, got 3. These are figures of an evaluation: name what",
@@ -354,6 +354,40 @@ def test_qrels_of_beir_are_read(text: str, tmp_path: Path) -> None:
         file.write("\n2\tug7v\tx\n")
     with pytest.raises(FileFormatError, match=r"expected a whole number as score, got 'x'"):
         read_qrels(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query_id\tdoc_id\trelevance\titeration\n1\ta\t2\t0\n1\tb\t0\t0\n",
+        "qid iter docno label\n1 0 a 2\n1 0 b 0\n",
+        "qid docid docno rel\n1 17 a 2\n1 18 b 0\n",
+        "1 a L2\n1 b L0\n",
+        "1 0 a L2\n1 0 b L0\n",
+    ],
+)
+def test_qrels_are_read_by_the_names_of_their_columns(text: str, tmp_path: Path) -> None:
+    """As ir_datasets and data frames write them; labels of NTCIR have an L."""
+    assert dict(read_qrels(written(tmp_path, text)).items()) == {"1": {"a": 2, "b": 0}}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("qid\tdocno\tscore\trank\n1\ta\t2.5\t0\n1\tb\t1\t1\n", "rerank"),
+        ("qid Q0 docno rank score\n1 Q0 a 1 2.5\n1 Q0 b 2 1\n", "rerank"),
+        ("qid Q0 docno rank score tag\n1 Q0 a 1 2.5 x\n1 Q0 b 2 1 x\n", "x"),
+        ("query-id\tscore\tcorpus-id\n1\t2.5\ta\n1\t1\tb\n", "rerank"),
+    ],
+)
+def test_runs_are_read_by_the_names_of_their_columns(text: str, name: str, tmp_path: Path) -> None:
+    run = read_run(written(tmp_path, text))
+    assert (run.name, dict(run.items())) == (name, {"1": {"a": 2.5, "b": 1.0}})
+
+
+def test_ranks_are_read_by_the_names_of_the_columns(tmp_path: Path) -> None:
+    run = read_run(written(tmp_path, "qid rank docno\n1 2 a\n1 1 b\n"))
+    assert dict(run.items()) == {"1": {"b": 1.0, "a": 0.5}}
 
 
 def test_runs_of_ms_marco_are_read(tmp_path: Path) -> None:
