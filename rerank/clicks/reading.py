@@ -12,7 +12,7 @@ purchase) are no clicks on results: they are passed over and counted. A record o
 and query_response_hit_ids (query_response_object_ids or query_response_objects_ids in early versions): it gives the
 text of a search, and its impressions where no event does. Its query_attributes may say what ranked the hits: `ranker`,
 or `rankers` with `sides` (the number of each hit's ranker) and `credits`, as `rerank serve` writes them. Lines of bulk
-requests (`{"index": ...}`) are skipped, and hits (`{"_source": ...}`) are unwrapped.
+requests (`{"index": ...}`) are skipped, and hits (`{"_source": ...}`), also of a whole answer, are unwrapped.
 
 https://docs.opensearch.org/docs/search-plugins/ubi/schemas
 """
@@ -45,7 +45,9 @@ from rerank.files.source import (
     checked_path,
     chunks,
     filled_lines,
+    hits_of,
     json_object,
+    json_objects,
     text,
     text_lines,
 )
@@ -272,8 +274,12 @@ def _json_blocks(path: Path, odd: _OddRows) -> Blocks:
 def _json_rows(path: Path, odd: _OddRows) -> Iterator[list[tuple[int, dict[str, Any]]]]:
     """Yield the number and the object of some lines at a time, without blank ones and those that are no objects.
 
-    All lines of a part are parsed at once, and one by one only where one is no object.
+    All lines of a part are parsed at once, and one by one only where one is no object. A file that holds an array, or
+    objects over several lines, is read as a whole.
     """
+    if re.fullmatch(rb"\{\s*|\[.*", _first_line(path)):
+        yield list(json_objects(path))
+        return
     for first, chunk in chunks(path):
         lines = [(line, raw) for line, raw in enumerate(chunk.split(b"\n"), first) if raw.strip()]
         try:
@@ -287,8 +293,15 @@ def _json_rows(path: Path, odd: _OddRows) -> Iterator[list[tuple[int, dict[str, 
             rows = [(line, members) for (line, _), members in zip(lines, objects, strict=True)]
         else:
             rows = list(_whole_objects(path, lines, odd))
+        if rows and "hits" in rows[0][1]:
+            rows = [(line, each) for line, members in rows for each in hits_of(members)]
         if rows:
             yield rows
+
+
+def _first_line(path: Path) -> bytes:
+    """Return the first line of a file that is not blank."""
+    return next((chunk.lstrip().partition(b"\n")[0] for _, chunk in chunks(path)), b"")
 
 
 def _whole_objects(path: Path, lines: list[tuple[int, bytes]], odd: _OddRows) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -303,7 +316,7 @@ def _is_json(path: Path) -> bool:
     """Return whether a log is no CSV, by its ending or by its first line: names have commas or the like, no braces."""
     if _ending(path) in SEPARATORS:
         return False
-    first = next((chunk.lstrip().partition(b"\n")[0] for _, chunk in chunks(path)), b"")
+    first = _first_line(path)
     return bool(re.search(rb"[{}]|^\[", first)) or not re.search(rb"[,;\t|]", first)
 
 
@@ -498,7 +511,9 @@ def _time(value: Any, name: str) -> float:
     number = _float(value)
     if number is None:
         try:
-            moment = value if isinstance(value, datetime) else datetime.fromisoformat(str(value).strip())
+            moment = value
+            if not isinstance(value, datetime):
+                moment = datetime.fromisoformat(str(value).strip().removesuffix(" UTC"))  # which BigQuery writes
             number = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
         except (ValueError, OverflowError):
             number = math.inf

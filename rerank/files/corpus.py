@@ -4,7 +4,7 @@
 
 id      `id`, `_id`, `pid`, `docid`, `doc_id` or `docno` (the first of these that exists): text without white space, or
         a whole number
-        A hit of Elasticsearch or OpenSearch (`_id`, `_source`) is the document in it
+        A hit of Elasticsearch or OpenSearch (`_id`, `_source`), also of a whole answer, is the document in it
 fields  every other key: text, a list of texts, or a number, which stays a number; null, [] and {} are left out, and so
         are true, false and nested values (BEIR's `metadata`), which a warning counts; in `fields` they are refused
 folder  all files below it that end in .jsonl or .json (also with .gz), ordered by path; a warning names other files. Of

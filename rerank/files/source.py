@@ -328,13 +328,25 @@ def filled_lines(path: Path, encoding: str = "utf-8", comments: str = "\0") -> I
 def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line number and the object of every line of a JSONL file; blank lines are skipped.
 
-    A file that holds an array of objects, or objects over several lines, is read as a whole.
+    A file that holds an array of objects, or objects over several lines, is read as a whole. The hits of an answer of
+    Elasticsearch or OpenSearch are its objects.
     """
     return objects_of_lines(path, text_lines(path, encoding))
 
 
+def hits_of(members: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the hits of an answer of Elasticsearch or OpenSearch; any other object alone."""
+    hits = members.get("hits")
+    found = hits.get("hits") if isinstance(hits, dict) else None
+    return found if isinstance(found, list) and all(isinstance(hit, dict) for hit in found) else [members]
+
+
 def objects_of_lines(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield what `json_objects` does of the lines of a file."""
+    return ((line, each) for line, members in _objects_of_lines(path, lines) for each in hits_of(members))
+
+
+def _objects_of_lines(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:
     is_jsonl = False
     for line, content in lines:
         if content.strip() and not is_jsonl and not is_json_line(content):

@@ -208,7 +208,7 @@ def test_lists_that_no_column_tells_apart_are_counted(tmp_path: Path, caplog: py
 def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError):
         read_clicks(tmp_path / "none.csv")
-    with pytest.raises(FileFormatError, match=r"log.jsonl:1: expected a JSON object"):
+    with pytest.raises(FileFormatError, match=r"log.jsonl:1: expected one array of JSON objects, got one without"):
         read_clicks(_log(tmp_path / "log.jsonl", "["))
     ranking = {"event": "ranking", "id": "1", "timestamp": "1", "session": "s", "fields": [], "items": [{"id": "d"}]}
     with pytest.raises(FileFormatError, match=r"got 'event, id, timestamp, session, fields, items'"):
@@ -341,3 +341,25 @@ def test_lists_of_arrays_are_put_together() -> None:
     clicks = Clicks.from_rows(["a"] * 4, ["d1", "d1", "d2", "d2"], [1, 1, 2, 2], [1, 0, 0, 1], session=["x", "y"] * 2)
     assert clicks.list_ptr.tolist() == [0, 2, 4]
     assert clicks.clicked.tolist() == [True, False, False, True]
+
+
+def test_times_of_bigquery_are_read(tmp_path: Path) -> None:
+    """Google Analytics writes them so."""
+    read = read_clicks(_log(tmp_path / "log.csv", f"{HEADER},time", "a,d,1,1,2024-01-01 00:00:09.5 UTC"))
+    assert read.first_rows(1)[1] == [["a", "d", 1, 1, 1704067209.5]]
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_an_array_and_the_answer_of_a_search_are_read_as_lines_are(indent: int | None, tmp_path: Path) -> None:
+    rows = [
+        {"query": "a", "document": "d", "position": 1, "clicked": 1},
+        {"query": "a", "document": "e", "position": 2, "clicked": 0},
+    ]
+    expected = read_clicks(_log(tmp_path / "log.jsonl", *map(json.dumps, rows)))
+    _assert_same(read_clicks(_log(tmp_path / "log.json", json.dumps(rows, indent=indent))), expected)
+    query = {"query_id": "1", "user_query": "a", "query_response_hit_ids": ["d", "e"], "timestamp": 5}
+    click = json.loads(_event("click", "1", "d", 1))
+    of_lines = read_clicks(_log(tmp_path / "ubi.jsonl", json.dumps(query), json.dumps(click)))
+    assert of_lines.clicked.tolist() == [True, False]
+    answer = {"took": 1, "hits": {"hits": [{"_id": "x", "_source": query}, {"_id": "y", "_source": click}]}}
+    _assert_same(read_clicks(_log(tmp_path / "ubi.json", json.dumps(answer, indent=indent))), of_lines)
