@@ -173,8 +173,8 @@ def corpus_format(path: str | Path) -> Literal["jsonl", "trec", "irds"]:
     raise FileFormatError(
         path,
         None,
-        "expected JSON objects, one a line, or TREC documents in <DOC>, got neither. Convert the corpus: lines of "
-        "id, tab and text with `jq -Rc 'split(\"\\t\")|{id:.[0],contents:.[1]}'`.",
+        "expected JSON objects, one a line, or TREC documents in <DOC>, got neither. Convert the corpus: CSV with "
+        "pandas, for Index.build; lines of id, tab and text with `jq -Rc 'split(\"\\t\")|{id:.[0],contents:.[1]}'`.",
     )
 
 

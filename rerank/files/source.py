@@ -46,6 +46,7 @@ OTHERS = {  # beginning of a file: its format, and what to do
     b"PK\x03\x04": ("zip", "Convert it with `unzip`"),
     b"\xff\xfe": ("UTF-16", "Convert it with `iconv -f UTF-16 -t UTF-8`"),
     b"\xfe\xff": ("UTF-16", "Convert it with `iconv -f UTF-16 -t UTF-8`"),
+    b"\x83cCAR": ("CBOR of TREC CAR", "Read it with ir_datasets: irds:car/v1.5"),
     b"PAR1": ("Parquet", _LOADED),
     b"ARROW1": ("Arrow", _LOADED),
     b"\x89HDF": ("HDF5", _LOADED),
@@ -88,7 +89,8 @@ def records(path: Path, expected: str, parse: Callable[[str], Parsed]) -> Iterat
     """
     lines = filled_lines(path, comments="#")
     first = list(islice(lines, 2))
-    first = first[any(is_header(content.split()[0]) for _, content in first[:1]) :]
+    columns = first[0][1].split() if first else [""]
+    first = first[is_header(columns[0]) and finite_number(columns[-1].encode()) is None :]
     if not first:
         raise FileFormatError(path, None, f"expected lines of {expected}, got no line. Name a file with rows.")
     for line, content in chain(first, lines):
@@ -328,16 +330,17 @@ def filled_lines(path: Path, encoding: str = "utf-8", comments: str = "\0") -> I
 def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line number and the object of every line of a JSONL file; blank lines are skipped.
 
-    A file that holds an array of objects, or objects over several lines, is read as a whole. The hits of an answer of
-    Elasticsearch or OpenSearch are its objects.
+    A file that holds an array of objects, or objects over several lines, is read as a whole. What a search engine found
+    are the objects of its answer.
     """
     return objects_of_lines(path, text_lines(path, encoding))
 
 
 def hits_of(members: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the hits of an answer of Elasticsearch or OpenSearch; any other object alone."""
-    hits = members.get("hits")
+    """Return the hits of an answer of Elasticsearch or OpenSearch, or the documents of one of Solr; others alone."""
+    hits, response = members.get("hits"), members.get("response")
     found = hits.get("hits") if isinstance(hits, dict) else None
+    found = response.get("docs") if isinstance(response, dict) else found
     return found if isinstance(found, list) and all(isinstance(hit, dict) for hit in found) else [members]
 
 

@@ -370,6 +370,8 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
         elif shifted:
             has_value = not layout.extra and layout.parse(fields[layout.value]) is not None
             remedy = DROP_COLUMNS if has_value else "Ids may hold no white space"
+        elif missing == 2 and layout.extra and fields[1] == b"0":
+            remedy = "Name a run: this is a row of judgements"
         elif fields[1:] and fields[1].startswith(b"qid:"):
             remedy = "Of a judgement list, write `# DOCUMENT` at the end of each line"
         elif _are_figures(fields):

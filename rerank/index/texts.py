@@ -15,6 +15,7 @@ from rerank.features.match import gather_candidates, match
 from rerank.features.recipe import Recipe
 from rerank.features.resolved_recipe import Records
 from rerank.features.text_bm25 import bm25_scores
+from rerank.files.corpus import of_hit
 from rerank.files.rows import joined_parts
 from rerank.index.bound import BoundIndex
 from rerank.index.checks import check_topics
@@ -141,11 +142,11 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
 
 
 def listed(documents: Any) -> Any:
-    """Return documents that are no mapping as a list: of a data frame, its rows."""
+    """Return documents that are no mapping as a list: of a data frame, its rows; of hits of an engine, their fields."""
     if isinstance(documents, Mapping | str) or not isinstance(documents, Iterable):
         return documents
     if not is_frame(documents):
-        return list(documents)
+        return [of_hit(document) if isinstance(document, Mapping) else document for document in documents]
     return [{name: value for name, value in row.items() if not is_missing(value)} for row in frame_rows(documents)]
 
 

@@ -17,7 +17,7 @@ were lost when a file was read as numbers: read ids with `dtype=str`. Ids of any
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -72,21 +72,30 @@ class MappingFrame:
 
 
 def frame_of(what: str, column: str, table: Any) -> Frame:
-    """Return a data frame as it is, or the rows of a mapping as one, whose values are the `column`."""
+    """Return a data frame as it is; rows of ir_measures, and a mapping whose values are the `column`, as one."""
     if is_frame(table):
         return table
+    rows = list(table) if isinstance(table, list | tuple | Iterator) else []
+    names = getattr(rows[0], "_fields", ()) if rows else ()
+    if names and all(getattr(row, "_fields", ()) == names for row in rows):  # named tuples
+        return _mapping_frame(dict(zip(names, zip(*rows, strict=True), strict=True)), 0)
     by_query = table.values() if isinstance(table, Mapping) else [table]
     wrong = [value for value in by_query if not isinstance(value, Mapping)]
     if wrong:
         raise InvalidInputError(
             f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
-            f"({type(wrong[0]).__name__}). Read one with rerank.read_{what}."
+            f"({type(wrong[0]).__name__}). Read one with rerank.read_{what}, or pass its mapping (to_dict() of ranx)."
         )
     queries = [query_id for query_id, documents in table.items() for _ in documents]
     docs = [doc_id for documents in table.values() for doc_id in documents]
     values = [value for documents in table.values() for value in documents.values()]
-    columns = {QUERY_ID: queries, DOC_ID: docs, column: values}
-    return MappingFrame({name: np.fromiter(cells, dtype=object, count=len(cells)) for name, cells in columns.items()})
+    return _mapping_frame({QUERY_ID: queries, DOC_ID: docs, column: values})
+
+
+def _mapping_frame(columns: Mapping[str, Sequence[Any]], first: int | None = None) -> MappingFrame:
+    """Return columns of any values as a frame; `first` as in MappingFrame."""
+    cells = {name: np.fromiter(values, dtype=object, count=len(values)) for name, values in columns.items()}
+    return MappingFrame(cells, first)
 
 
 def place(frame: Frame, row: Any) -> str:

@@ -296,7 +296,7 @@ class Qrels(QueryValues[int]):
 
         Parameters
         ----------
-        qrels : Qrels, mapping or DataFrame
+        qrels : Qrels, mapping, DataFrame or rows of ir_measures
             Judgements; a DataFrame as for `from_frame`.
 
         Returns
@@ -648,7 +648,7 @@ class Run(QueryValues[float]):
 
         Parameters
         ----------
-        run : Run, mapping or DataFrame
+        run : Run, mapping, DataFrame or rows of ir_measures
             A run; a DataFrame as for `from_frame`. A query of a mapping may have no document.
 
         Returns

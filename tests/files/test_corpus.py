@@ -32,6 +32,7 @@ def written(folder: Path, text: str | bytes, name: str = "corpus.jsonl") -> Path
         ('{"_index": "i", "_id": "d", "_score": 1.0, "_source": {"id": 7, "text": "a"}}', {"id": "d", "text": "a"}),
         ('{"took": 1,\n "hits": {"hits": [{"_id": "d", "_source": {"text": "a"}}]}}', {"id": "d", "text": "a"}),
         ('{"hits": {"hits": [{"_id": "d", "_source": {"text": "a"}}]}}', {"id": "d", "text": "a"}),
+        ('{"response": {"numFound": 1, "docs": [{"id": "d", "text": "a"}]}}', {"id": "d", "text": "a"}),
         ('{"id": "d", "hits": 5}', {"id": "d", "hits": 5}),
         ('{"id": "d", "year": 1967, "weight": 0.5}', {"id": "d", "year": 1967, "weight": 0.5}),
     ],

@@ -44,3 +44,9 @@ def test_folds_refuse_with_the_line(text: str, message: str, tmp_path: Path) -> 
 def test_folds_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="expected a file of folds, got nothing there"):
         read_folds(tmp_path / "none")
+
+
+def test_a_query_whose_id_is_a_name_of_a_column_has_a_fold(tmp_path: Path) -> None:
+    path = tmp_path / "folds.tsv"
+    path.write_text("id\t1\nq\t0\n")
+    assert read_folds(path) == {"id": 1, "q": 0}

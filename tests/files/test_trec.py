@@ -422,7 +422,7 @@ def test_runs_of_dense_retrievers_are_read(text: str, tmp_path: Path) -> None:
         ("1\td9\t12\n1\td2\t11\n", r": expected ranks from 1, got 11\."),
         ("query-id\tcorpus-id\tlabel\n1\td9\t2\n1\td2\t1\n", r":1: expected 6 columns .*, got 3\."),
         ("1\td9\t12.5\n1\td2\tx\n", r":2: expected a finite number as score, got 'x'"),
-        ("1 0 9 1.0\n", r":1: expected 6 columns .*, got 4\."),
+        ("1 0 9 1.0\n", r":1: expected 6 columns .*, got 4\. Name a run: this is a row of judgements"),
     ],
 )
 def test_scores_are_not_read_as_ranks_when_a_run_has_three_columns(text: str, message: str, tmp_path: Path) -> None:

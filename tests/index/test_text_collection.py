@@ -263,3 +263,13 @@ def test_features_of_a_model_are_those_of_its_training(
         other_index.features(other_index.search({"q": "amber"}), {"q": "amber"}, model=model)
     with pytest.raises(InvalidInputError, match="recipe: expected none beside a model"):
         index.features(run, collection.topics, recipe=rerank.Recipe(), model=model)
+
+
+def test_hits_of_an_engine_are_ranked_by_their_fields(of_text: Path) -> None:
+    documents = [{"title": "amber", "body": "stone"}, {"title": "cold", "body": "water"}]
+    hits = [{"_index": "i", "_id": str(number), "_source": source} for number, source in enumerate(documents)]
+    expected = rerank.rerank_texts(of_text, "amber stone", documents)
+    assert expected[0].score > expected[1].score
+    assert rerank.rerank_texts(of_text, "amber stone", hits) == expected
+    own = rerank.rerank_texts("unsupervised", "amber stone", hits)
+    assert own == rerank.rerank_texts("unsupervised", "amber stone", documents)

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import ir_measures
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -132,6 +133,15 @@ def test_run_takes_the_columns_of_other_tools(columns: tuple[str, ...]) -> None:
         "q1": {"d2": 2.0, "d1": 1.0},
         "q2": {"d1": 5.0},
     }
+
+
+def test_rows_of_ir_measures_are_records() -> None:
+    qrels = [ir_measures.Qrel("q", "a", 2), ir_measures.Qrel("p", "a", 0), ir_measures.Qrel("q", "b", 1)]
+    assert dict(Qrels.of(qrels).items()) == {"q": {"a": 2, "b": 1}, "p": {"a": 0}}
+    run = (ir_measures.ScoredDoc("q", doc_id, score) for doc_id, score in (("a", 1.5), ("b", 2.0)))
+    assert dict(Run.of(run).items()) == {"q": {"b": 2.0, "a": 1.5}}
+    with pytest.raises(InvalidInputError, match=r"got \['q', 'a'\] \(list\)\. Read one with rerank\.read_run, or pass"):
+        Run.of(["q", "a"])
 
 
 def test_qrels_take_the_columns_of_other_tools() -> None:
