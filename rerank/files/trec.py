@@ -29,6 +29,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,7 @@ from rerank.files.source import (
     check_ids,
     checked_path,
     chunks,
+    filled_lines,
     finite_number,
     is_header,
     of_line,
@@ -670,16 +672,21 @@ def read_subtopic_qrels(path: FileLike) -> SubtopicQrels:
     if name is not None:
         return data_set_subtopic_qrels(name)
     path = check_file(path, "a file of diversity qrels")
-    rows = [row for _, row in records(path, SUBTOPIC_COLUMNS, _subtopic_row)]
+    names = next(filled_lines(path, comments="#"), (0, ""))[1].split()
+    named = QRELS.of_names(names) if len(names) == 4 and is_header(names[0]) else None
+    order = [0, 1, 2, 3]
+    if named is not None:
+        order = [0, *({1, 2, 3} - {named.doc, named.value}), named.doc, named.value]
+    rows = [row for _, row in records(path, SUBTOPIC_COLUMNS, partial(_subtopic_row, order))]
     return of_line(path, None, SubtopicQrels.from_rows, *zip(*rows, strict=True))
 
 
-def _subtopic_row(content: str) -> tuple[str, str, str, int]:
-    """Return query, subtopic, document and label of a line."""
+def _subtopic_row(order: Sequence[int], content: str) -> tuple[str, str, str, int]:
+    """Return query, subtopic, document and label of a line, which are the columns of such numbers."""
     columns = content.split()
     if len(columns) != 4:
         raise LineFault(f"expected {SUBTOPIC_COLUMNS}, got {len(columns)}. Write one judgement a line.")
-    query, subtopic, doc, token = columns
+    query, subtopic, doc, token = (columns[number] for number in order)
     check_ids("", [query], [subtopic, doc])
     label = parse_label(token.encode())
     if label is None:

@@ -341,7 +341,8 @@ class Guard:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]  # the server leaves the content out
         try:
             self._check(scope["path"], headers)
-            _check_parameters(label, scope["query_string"])
+            if method == "POST" or label not in _COMPUTED:  # others are told of the method
+                _check_parameters(label, scope["query_string"])
             if label in _COMPUTED:
                 self._batcher.check()  # before the body is read: under overload, a refusal must cost little
             await self._app({**scope, "method": method}, receive, send_marked)

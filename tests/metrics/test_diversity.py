@@ -101,6 +101,15 @@ def test_wrong_file_is_refused(text: str, message: str, tmp_path) -> None:
         rerank.read_subtopic_qrels(tmp_path / "qrels")
 
 
+def test_judgements_are_read_by_the_names_of_their_columns(tmp_path) -> None:
+    """As ir_datasets writes them: numbers of subtopics would pass for labels."""
+    path = tmp_path / "qrels"
+    path.write_text("query_id\tdoc_id\trelevance\tsubtopic_id\nq\td\t3\t1\nq\td\t0\t2\n")
+    read = rerank.read_subtopic_qrels(path)
+    assert read.doc_ids.tolist() == ["d", "d"]
+    assert dict(zip(read.subtopics.tolist(), read.labels.tolist(), strict=True)) == {"1": 3, "2": 0}
+
+
 def test_qrels_of_the_other_kind_are_refused_with_the_remedy(tmp_path) -> None:
     qrels = SubtopicQrels.from_rows(*zip(*ROWS, strict=True))
     with pytest.raises(InvalidInputError, match=r"got judgements of subtopics. Give qrels of documents, or measure"):

@@ -140,6 +140,7 @@ def test_body_whose_length_is_said_twice_is_refused_and_its_connection_closed(se
 def test_other_paths_methods_and_types_are_refused(server: Running) -> None:
     _check(server.client.get("/nothing"), 404, server)
     _check(server.client.get("/page/../../etc/passwd"), 404, server)
+    assert _check(server.client.get("/search?q=amber"), 405, server)["place"] == "method"
     answer = server.client.get("/search")
     assert _check(answer, 405, server)["place"] == "method"
     assert "POST" in answer.headers["allow"]
