@@ -11,7 +11,7 @@ from rerank.files.data import read_data
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels
 from rerank.types import Qrels, Run, Topics
-from rerank.types.data_frames import Frame, is_frame
+from rerank.types.data_frames import Frame, is_frame, rows_as_frame
 from rerank.types.records import SubtopicQrels
 
 TopicsLike = Topics | Mapping[str, str] | Frame | str | Path
@@ -43,6 +43,7 @@ def subtopic_qrels_of(qrels: JudgementsLike) -> SubtopicQrels:
     """Return judgements of subtopics, read from their file where a path is given."""
     if isinstance(qrels, str | Path):
         return read_subtopic_qrels(qrels)
+    qrels = rows_as_frame(qrels)
     if is_frame(qrels):
         return SubtopicQrels.from_frame(qrels)
     if not isinstance(qrels, SubtopicQrels):

@@ -143,11 +143,11 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
 
 def listed(documents: Any) -> Any:
     """Return documents that are no mapping as a list: of a data frame, its rows; of hits of an engine, their fields."""
+    if is_frame(documents):
+        return [{name: value for name, value in row.items() if not is_missing(value)} for row in frame_rows(documents)]
     if isinstance(documents, Mapping | str) or not isinstance(documents, Iterable):
         return documents
-    if not is_frame(documents):
-        return [of_hit(document) if isinstance(document, Mapping) else document for document in documents]
-    return [{name: value for name, value in row.items() if not is_missing(value)} for row in frame_rows(documents)]
+    return [of_hit(document) if isinstance(document, Mapping) else document for document in documents]
 
 
 def position_ids(n: int) -> list[str]:

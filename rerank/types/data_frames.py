@@ -73,12 +73,9 @@ class MappingFrame:
 
 def frame_of(what: str, column: str, table: Any) -> Frame:
     """Return a data frame as it is; rows of ir_measures, and a mapping whose values are the `column`, as one."""
+    table = rows_as_frame(table)
     if is_frame(table):
         return table
-    rows = list(table) if isinstance(table, list | tuple | Iterator) else []
-    names = getattr(rows[0], "_fields", ()) if rows else ()
-    if names and all(getattr(row, "_fields", ()) == names for row in rows):  # named tuples
-        return _mapping_frame(dict(zip(names, zip(*rows, strict=True), strict=True)), 0)
     by_query = table.values() if isinstance(table, Mapping) else [table]
     wrong = [value for value in by_query if not isinstance(value, Mapping)]
     if wrong:
@@ -90,6 +87,15 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
     docs = [doc_id for documents in table.values() for doc_id in documents]
     values = [value for documents in table.values() for value in documents.values()]
     return _mapping_frame({QUERY_ID: queries, DOC_ID: docs, column: values})
+
+
+def rows_as_frame(table: Any) -> Any:
+    """Return named tuples, as ir_measures has them, as a data frame; anything else as it is."""
+    rows = list(table) if isinstance(table, list | tuple | Iterator) else []
+    names = getattr(rows[0], "_fields", ()) if rows else ()
+    if names and all(getattr(row, "_fields", ()) == names for row in rows):
+        return _mapping_frame(dict(zip(names, zip(*rows, strict=True), strict=True)), 0)
+    return table
 
 
 def _mapping_frame(columns: Mapping[str, Sequence[Any]], first: int | None = None) -> MappingFrame:
@@ -158,15 +164,21 @@ def unmasked(values: Any) -> Any:
 
 
 def is_frame(value: Any) -> bool:
-    """Return whether a value is a data frame, without importing a frame library."""
-    return hasattr(value, "columns") and hasattr(value, "dtypes") and not isinstance(value, Mapping)
+    """Return whether a value is a data frame, or a table of Arrow or Hugging Face; imports no library of them."""
+    has_names = hasattr(value, "column_names") or (hasattr(value, "columns") and hasattr(value, "dtypes"))
+    return isinstance(value, MappingFrame) or (has_names and not isinstance(value, Mapping))
+
+
+def names_of(frame: Frame) -> list[Any]:
+    """Return the names of a data frame's columns; `columns` of Arrow are the columns themselves."""
+    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
 def frame_rows(frame: Any) -> list[dict[str, Any]]:
     """Return each row of a data frame as a mapping of its columns; arrays, as of lists in Parquet, become lists."""
     columns = {
-        str(name): [value.tolist() if isinstance(value, np.ndarray) else value for value in frame[name]]
-        for name in frame.columns
+        str(name): [value.tolist() if isinstance(value, np.ndarray) else plain_value(value) for value in frame[name]]
+        for name in names_of(frame)
     }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
@@ -184,13 +196,13 @@ def new_frame(columns: Mapping[str, Any], index: tuple[str, Any] | None = None) 
 
 def column_name(what: str, frame: Frame, column: str, required: bool = True) -> str | None:
     """Return the name that a frame gives a column; refuse a frame without it or with two of its names."""
-    names = [name for name in ALIASES.get(column, (column,)) if name in list(frame.columns)]
+    names = [name for name in ALIASES.get(column, (column,)) if name in names_of(frame)]
     if len(names) > 1:
         raise InvalidInputError(
             f"{what}: expected one column of {' or '.join(names)}, got both. Drop one from the data frame."
         )
     if not names and required:
-        have = shown(", ".join(str(name) for name in frame.columns))
+        have = shown(", ".join(map(str, names_of(frame))))
         raise InvalidInputError(
             f"{what}: expected a column {' or '.join(ALIASES.get(column, (column,)))}, got {have}. Rename the columns, "
             "or make columns of the index (reset_index())."

@@ -25,6 +25,7 @@ from rerank.types.data_frames import (
     Frame,
     column_name,
     id_column,
+    names_of,
     new_frame,
     number_column,
     numbered_queries,
@@ -442,7 +443,7 @@ def read_pairs(
     The features are all other columns unless they are named.
     """
     others = [column_name("data", frame, column, column in (QUERY_ID, DOC_ID)) for column in NOT_FEATURES]
-    present = dict.fromkeys(frame.columns)
+    present = dict.fromkeys(names_of(frame))
     names = [name for name in present if name not in others] if features is None else list(features)
     for name in names:
         if not isinstance(name, str) or name not in present:

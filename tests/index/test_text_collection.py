@@ -273,3 +273,10 @@ def test_hits_of_an_engine_are_ranked_by_their_fields(of_text: Path) -> None:
     assert rerank.rerank_texts(of_text, "amber stone", hits) == expected
     own = rerank.rerank_texts("unsupervised", "amber stone", hits)
     assert own == rerank.rerank_texts("unsupervised", "amber stone", documents)
+
+
+def test_a_table_of_arrow_is_ranked_as_its_rows(of_text: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    columns = {"title": ["amber", "cold"], "body": ["stone", "water"]}
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    assert rerank.rerank_texts(of_text, "amber", arrow.table(columns)) == rerank.rerank_texts(of_text, "amber", rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import ir_measures
 import numpy as np
 import pandas as pd
 import pytest
@@ -108,6 +109,12 @@ def test_judgements_are_read_by_the_names_of_their_columns(tmp_path) -> None:
     read = rerank.read_subtopic_qrels(path)
     assert read.doc_ids.tolist() == ["d", "d"]
     assert dict(zip(read.subtopics.tolist(), read.labels.tolist(), strict=True)) == {"1": 3, "2": 0}
+
+
+def test_rows_of_ir_measures_have_the_subtopic_in_iteration() -> None:
+    rows = [ir_measures.Qrel("q", "a", 1, "0"), ir_measures.Qrel("q", "b", 1, "1")]
+    figure = rerank.evaluate(rows, {"q": {"a": 1.0}}, ["StRecall@5"])["StRecall@5"]
+    assert figure == 0.5
 
 
 def test_qrels_of_the_other_kind_are_refused_with_the_remedy(tmp_path) -> None:

@@ -144,6 +144,20 @@ def test_rows_of_ir_measures_are_records() -> None:
         Run.of(["q", "a"])
 
 
+def test_tables_of_arrow_are_records() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table(
+        {"qid": ["q", "q", "r"], "docno": ["a", "b", "a"], "label": [2, 0, 1], "bm25": [1.5, None, 3.0]}
+    )
+    assert dict(Qrels.of(table).items()) == {"q": {"a": 2, "b": 0}, "r": {"a": 1}}
+    assert dict(Topics.of(arrow.table({"qid": ["q"], "query": ["heat"]}))) == {"q": "heat"}
+    data = RankingData.from_frame(table)
+    assert data.feature_names == ("bm25",)
+    np.testing.assert_array_equal(data.X[:, 0], [1.5, np.nan, 3.0])
+    with pytest.raises(InvalidInputError, match="expected a column doc_id or docno or doc, got 'qid, label'"):
+        Qrels.of(table.select(["qid", "label"]))
+
+
 def test_qrels_take_the_columns_of_other_tools() -> None:
     rows = [["q1", "d1", 1.0], ["q1", "d0", 0.0]]
     for columns in (["qid", "docno", "label"], ["query_id", "doc_id", "relevance"]):
