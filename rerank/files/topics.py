@@ -62,13 +62,12 @@ _TITLE, _QUERY, _DESC = (
     )
     for tag in ("title", "query", "desc")
 )
-_NUMBER_OF, _NAME_OF = (
-    re.compile(rf"\b({names})\s*=\s*([\"']?)([^\"']*?)\2(?=[\s/]|$)", re.IGNORECASE)
-    for names in ("number|num|id|qid|q", "name|template")
+_ATTRIBUTE = re.compile(
+    r"\b(number|num|id|qid|q|name|template)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'/]+))", re.IGNORECASE
 )
 _NUMBER = re.compile(r"<(number|num|id|qid|identifier)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:</\1\s*>)?", re.IGNORECASE)
 _TEXTS = {  # of each kind of topic in XML, the first that it has
-    kind: [re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL) for tag in tags]
+    kind: [re.compile(rf"<{tag}\b[^<>]*>(.*?)(?=</{tag}\s*>|<{tag}\b)", re.IGNORECASE | re.DOTALL) for tag in tags]
     for kind, tags in {
         "session": ("currentquery",),
         "topic": ("query", "title", "content", "summary"),
@@ -211,25 +210,22 @@ def _member(topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
 
 
 def _xml_entry(tag: str, attributes: str, content: str) -> tuple[str, str]:
-    number = _NUMBER_OF.search(attributes)
+    tag = tag.lower()
+    of_topic = {name.lower(): one or two or bare for name, one, two, bare in _ATTRIBUTE.findall(attributes)}
+    name, template = of_topic.pop("name", None), of_topic.pop("template", "")
     own = _NUMBER.search(content)
-    query_id = number[3] if number else own[2] if own else ""
+    query_id = next(iter(of_topic.values()), own[2] if own else "")
     if not query_id.strip():
         raise LineFault('expected the number of the topic that begins here, got none. Write <topic number="1">.')
-    content = content if number else _NUMBER.sub(" ", content, count=1)
-    found = (pattern.search(content) for pattern in _TEXTS[tag.lower()])
+    content = content if of_topic else _NUMBER.sub(" ", content, count=1)
+    found = (pattern.search(content) for pattern in _TEXTS[tag])
     text = next((match[1] for match in found if match), None)
-    text = " ".join(unescape(without_markup(_whole(tag, attributes, content) if text is None else text)).split())
+    if text is None and tag == "topic":  # its name, or all that it says, with the names of fields (clinical trials)
+        text = name or " ".join([template, _FIELD.sub(r" \1 ", content)])
+    text = " ".join(unescape(without_markup(text or "")).split())
     if _OPERATOR.match(text):
         raise LineFault(f"expected words, got {shown(text)} of Indri's language. Write the words alone.")
     return unescape(query_id).strip(), text
-
-
-def _whole(tag: str, attributes: str, content: str) -> str:
-    """Return the name of a topic, or all that it says, with its template and the names of fields (clinical trials)."""
-    own = {name.lower(): text for name, _, text in _NAME_OF.findall(attributes)}
-    whole = own.get("name", " ".join([own.get("template", ""), _FIELD.sub(r" \1 ", content)]))
-    return whole if tag.lower() == "topic" else ""
 
 
 def _trec_entry(_: str, __: str, block: str) -> tuple[str, str]:
