@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.recipe import Recipe
-from rerank.features.statistics import inverse_document_frequency, lucene_lengths, postings
+from rerank.features.statistics import burstiness, inverse_document_frequency, lucene_lengths, postings
 from rerank.runtime.kernels import kernel
 from rerank.runtime.llvm import LINE, prefetch
 from rerank.types import FieldArrays, Floats, ForwardIndex, Ids, Ints, pointers
@@ -204,6 +204,11 @@ class FieldBlock:
     def idf(self) -> Floats:
         """Lucene's idf of each query term, (n_query_terms,) float64; 0 where the field does not hold it."""
         return inverse_document_frequency(self.doc_freq, self.field.n_docs_with)
+
+    @cached_property
+    def burstiness(self) -> Floats:
+        """Weight of each query term by how far it crowds in few documents, (n_query_terms,)."""
+        return burstiness(self.doc_freq, self.collection_freq, self.field.n_docs_with)
 
     @cached_property
     def lucene_lengths(self) -> NDArray[np.int32]:

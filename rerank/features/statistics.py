@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.runtime.elementary import array_log, array_log1p
+from rerank.runtime.elementary import array_exp, array_log, array_log1p, array_log2
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.types import CONTENTS, FieldArrays, Floats, ForwardIndex
@@ -17,6 +17,7 @@ from rerank.types.vocabulary import find_terms
 from rerank.vectors.vectors import log_idf
 
 Result = TypeVar("Result")
+LEAST_BURSTINESS = 0.2
 _EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below it is the identity
 
 
@@ -85,6 +86,18 @@ def field_idf(field: FieldArrays) -> Floats:
 @cached_by_field
 def _idf_by_size(field: FieldArrays) -> dict[int, Floats]:
     return {}
+
+
+def burstiness(doc_freq: ArrayLike, collection_freq: ArrayLike, n_docs_with: int) -> Floats:
+    """Return the weight of query terms by how far they crowd in few documents, at least LEAST_BURSTINESS.
+
+    It is the residual idf, log2(N / df) + log2(1 - e^(-cf / N)), of Church & Gale (Poisson mixtures, Natural Language
+    Engineering, 1995): what a term's idf is above that of one whose occurrences fall on documents by chance. Words of a
+    topic come several times where they come at all; words of any text, as rare as they may be, once. The constant keeps
+    terms of short fields alike, where each comes once.
+    """
+    df, cf = (np.maximum(counts, 1) / max(n_docs_with, 1) for counts in (doc_freq, collection_freq))
+    return LEAST_BURSTINESS + np.maximum(array_log2(1.0 - array_exp(-cf)) - array_log2(df), 0.0)
 
 
 @cached_by_field

@@ -11,7 +11,7 @@ from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.standard_scores import RANK, SCORES
 from rerank.rankers.unsupervised import Unsupervised
 from rerank.retrieval.candidates import DEPTH, Candidates
-from rerank.types.retriever import CONTENTS, Retriever
+from rerank.types.retriever import Retriever
 from rerank.vectors.vectors import ENCODER, LSI
 
 SOURCES = ("bm25", "rm3")  # of any index
@@ -40,9 +40,11 @@ def unsupervised_model(index: Collection, *, union: bool = True) -> Unsupervised
     """
     of_vectors = () if index.vectors is None else tuple(index.vectors.spaces)
     spaces = ("", *of_vectors, *(() if index.encoder is None else (ENCODER,)))  # "": the family needs none
-    used = {name: in_family for name, in_family in SCORES.items() if family(in_family).needs_space in spaces}
+    fields = [name for name in index.forward.fields if any(score.endswith(f".{name}") for score in SCORES)]
+    possible = [score for score in SCORES if score.partition(".")[2] in fields or SCORES[score] == ENCODER]
+    used = {score: SCORES[score] for score in possible if family(SCORES[score]).needs_space in spaces}
     recipe = Recipe(
-        fields=(CONTENTS,),
+        fields=tuple(fields),
         families=tuple(dict.fromkeys((*used.values(), "run"))),
         features=(*used, RANK),
         numbers=(),
@@ -52,7 +54,7 @@ def unsupervised_model(index: Collection, *, union: bool = True) -> Unsupervised
     )
     names = column_plan(index.forward, recipe).names  # without those that need positions, where there are none
     summed = ", ".join(name for name in names if name in SCORES)
-    log.info("unsupervised: sum of %s; without %s.", summed, _lacking(set(SCORES) - set(names)))
+    log.info("unsupervised: sum of %s; without %s.", summed, _lacking(set(possible) - set(names)))
     retriever = Retriever(default_candidates(index).tag) if union else None
     return Unsupervised.of(names, recipe.to_dict(), dict(index.forward.fingerprint), retriever)
 

@@ -9,7 +9,7 @@ from rerank.runtime.fields import Field, Items, Names, Number, SchemaError, Tabl
 from rerank.runtime.json_files import JsonFile
 
 FORMAT = "rerank-model"  # of a model file
-VERSION = 3  # of this format
+VERSION = 4  # of this format and of what features mean
 OF_INDEX = {"history": None, "statistics": None}  # members that are known of an index alone, without effect on scores
 MODEL_FILE = JsonFile(
     FORMAT,

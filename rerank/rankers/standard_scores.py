@@ -22,11 +22,12 @@ RANK = "run.rank"
 DEPTH = 100
 LARGEST = 5.0
 SCORES = {  # with the family of each
-    "bm25.contents": "letor",
+    "bm25_bursty.contents": "letor",
     "rm3_10.contents": "feedback",
-    "similarity_10.contents": "feedback",
+    "similarity_3.contents": "feedback",
     "sdm.contents": "proximity",
     "lsi_200.contents": "lsi",
+    "lsi_200.title": "lsi",
     "encoder.cosine": "encoder",
 }
 

@@ -34,7 +34,7 @@ FILES = {
     "flat.svm": "0 qid:1 1:2\n0 qid:1 1:3\n0 qid:2 1:3\n",
     "newer.json": '{"format": "rerank-model", "version": 99}',
     "other.json": '{"a": 1}',
-    "half.json": '{"format": "rerank-model", "version": 3, "ranker": "lambdamart"}',
+    "half.json": '{"format": "rerank-model", "version": 4, "ranker": "lambdamart"}',
     "recipe.toml": 'famillies = ["bm25"]\n',
     "field.toml": 'fields = ["abstract"]\n',
     "folder/file": "no index",
@@ -240,7 +240,7 @@ CASES = {
         r"bad/flat\.svm: expected a query with a positive label, got none",
     ),
     "rows without query": ("train bad/no_qid.svm -o out", r"no_qid\.svm:1: expected `qid:Q`"),
-    "newer model": ("rank bad/newer.json data.npz -o out", r"newer\.json: expected model version 3, got 99. Train"),
+    "newer model": ("rank bad/newer.json data.npz -o out", r"newer\.json: expected model version 4, got 99. Train"),
     "no model": ("rank bad/other.json data.npz -o out", r"other\.json: expected a model file .*got other JSON"),
     "half a model": (
         "rank bad/half.json data.npz -o out",

@@ -145,7 +145,7 @@ def test_models_with_other_features_are_refused_with_their_names(
     model = rerank.LambdaMART(n_estimators=2).fit(
         _data(index, collection, Recipe(families=("letor",), fields=("title",)))
     )
-    message = r"expected features that Solr computes \(bm25, boolean, static\), got covered\.title, .* and 13 more\. "
+    message = r"expected features that Solr computes \(bm25, boolean, static\), got covered\.title, .* and 14 more\. "
     with pytest.raises(InvalidInputError, match=message) as caught:
         rerank.export_model(model, tmp_path / "model", "solr", feature_set=tmp_path / "set")
     assert len(str(caught.value).splitlines()) == 1

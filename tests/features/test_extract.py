@@ -140,7 +140,7 @@ def test_extract_leaves_out_what_needs_positions_when_there_are_none(
     caplog.set_level("INFO", "rerank")
     recipe = Recipe(families=("letor", "proximity"), fields=("title", "body"))
     data = extract(forward_index(documents, positions=False), QUERIES, run, recipe)
-    assert data.n_features == 2 * 25
+    assert data.n_features == 2 * 26
     lines = [record.message for record in caplog.records if "left out" in record.message]
     assert lines == ["features of the family proximity are left out for title, body: indexed without positions."]
 

@@ -49,7 +49,7 @@ def assert_features_equal_oracle(
 @pytest.mark.parametrize("recipe", [LETOR, OTHER_PARAMETERS], ids=["defaults", "other"])
 def test_letor_features_equal_oracle(documents: Documents, run: Run, recipe: Recipe) -> None:
     data = extract(forward_index(documents), QUERIES, run, recipe)
-    assert len(data.feature_names) == 3 * 25
+    assert len(data.feature_names) == 3 * 26
     assert_features_equal_oracle(data, documents, QUERIES, recipe)
 
 

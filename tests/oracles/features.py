@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log, nan, sqrt
+from math import exp, log, log2, nan, sqrt
 from typing import Any
 
 Tokens = Sequence[str]
@@ -163,6 +163,18 @@ def bm25(pair: Pair) -> float:
     return score
 
 
+def burstiness(pair: Pair, term: str) -> float:
+    n_docs = len(pair.holders)
+    return 0.2 + max(0.0, log2(n_docs / pair.df(term)) + log2(1 - exp(-pair.cf(term) / n_docs)))
+
+
+def bm25_bursty(pair: Pair) -> float:
+    if not pair.terms:
+        return nan
+    parts = (replace(pair, query=[term]) for term in pair.query if pair.tf(term))
+    return sum(burstiness(part, part.query[0]) * bm25(part) for part in parts)
+
+
 def lm_absolute(pair: Pair) -> float:
     delta, unique = pair.recipe["lm_absolute_delta"], len(set(pair.document))
     return _log_probability(
@@ -201,7 +213,7 @@ def pooled(stem: str, pool: str) -> Callable[[Pair], float]:
     return value
 
 
-SINGLE = (covered, covered_ratio, stream_length, idf_sum, boolean, vector_space, bm25)
+SINGLE = (covered, covered_ratio, stream_length, idf_sum, boolean, vector_space, bm25, bm25_bursty)
 LANGUAGE_MODELS = (lm_absolute, lm_dirichlet, lm_jelinek_mercer)
 FIELD_FEATURES: dict[str, Callable[[Pair], float]] = {
     **{feature.__name__: feature for feature in (*SINGLE, *LANGUAGE_MODELS)},

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log2, nan, sqrt
 
-from tests.oracles.features import Pair, lucene_length
+from tests.oracles.features import Pair, burstiness, lucene_length
 
 Weights = dict[str, float]
 
@@ -52,8 +52,9 @@ class Feedback:
         best = self.best(self.model(k), size)
         share = self.pair.recipe["rm3_share"]
         mixed = {word: share * weight / sum(best.values()) for word, weight in best.items()}
-        for word in self.known:
-            mixed[word] = mixed.get(word, 0.0) + (1 - share) / len(self.known)
+        weights = {word: n * burstiness(self.pair, word) for word, n in Counter(self.known).items()}
+        for word, weight in weights.items():
+            mixed[word] = mixed.get(word, 0.0) + (1 - share) * weight / sum(weights.values())
         return mixed
 
     def rocchio(self, k: int, size: int) -> Weights:
@@ -64,10 +65,10 @@ class Feedback:
         best = self.best(centroid, size)
         norm = sqrt(sum(weight**2 for weight in best.values()))
         mixed = {word: self.pair.recipe["rocchio_beta"] * weight / norm for word, weight in best.items()}
-        counts = Counter(self.known)
-        length = sqrt(sum(n**2 for n in counts.values()))
-        for word, n in counts.items():
-            mixed[word] = mixed.get(word, 0.0) + self.pair.recipe["rocchio_alpha"] * n / length
+        weights = {word: n * burstiness(self.pair, word) for word, n in Counter(self.known).items()}
+        length = sqrt(sum(weight**2 for weight in weights.values()))
+        for word, weight in weights.items():
+            mixed[word] = mixed.get(word, 0.0) + self.pair.recipe["rocchio_alpha"] * weight / length
         return mixed
 
     def similarity(self, position: int, k: int) -> float:

@@ -240,7 +240,7 @@ def test_text_that_is_no_model_is_refused(tmp_path: Path, text: str) -> None:
 def test_another_version_is_refused(tmp_path: Path, version: Any) -> None:
     path = tmp_path / "model.json"
     path.write_text(json.dumps({"format": "rerank-model", "version": version}))
-    with pytest.raises(ModelMismatchError, match=r"expected model version 3, got .*. Train the model"):
+    with pytest.raises(ModelMismatchError, match=r"expected model version 4, got .*. Train the model"):
         read_model(path)
 
 

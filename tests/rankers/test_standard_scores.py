@@ -40,7 +40,7 @@ def made(seed: int = 0, names: tuple[str, ...] = NAMES, sizes: tuple[int, ...] =
     )
 
 
-@pytest.mark.parametrize("names", [NAMES, NAMES[:4], ("bm25.contents", "run.rank")])
+@pytest.mark.parametrize("names", [NAMES, NAMES[:4], ("bm25_bursty.contents", "run.rank")])
 def test_standardised_scores_are_those_of_the_oracle(names: tuple[str, ...]) -> None:
     data = made(names=names)
     z = standardised(data, names)
@@ -53,13 +53,13 @@ def test_standardised_scores_are_those_of_the_oracle(names: tuple[str, ...]) -> 
 
 @given(st.lists(value, min_size=1, max_size=12))
 def test_standardised_scores_are_finite_and_do_not_change_with_scale_and_shift(values: list[float]) -> None:
-    data = made(names=("bm25.contents",), sizes=(len(values),))
+    data = made(names=("bm25_bursty.contents",), sizes=(len(values),))
     data.X[:, 0] = values
-    z = standardised(data, data.feature_names)["bm25.contents"]
+    z = standardised(data, data.feature_names)["bm25_bursty.contents"]
     np.testing.assert_allclose(z, standard_scores(values, [1.0] * len(values)), atol=1e-6)
     assert np.abs(z).max() <= 5.0
     data.X[:, 0] = data.X[:, 0] * 4.0
-    np.testing.assert_allclose(standardised(data, data.feature_names)["bm25.contents"], z, atol=1e-9)
+    np.testing.assert_allclose(standardised(data, data.feature_names)["bm25_bursty.contents"], z, atol=1e-9)
 
 
 def test_base_unsupervised_is_the_sum_and_its_contributions_add_up(tmp_path: Path) -> None:
@@ -68,14 +68,14 @@ def test_base_unsupervised_is_the_sum_and_its_contributions_add_up(tmp_path: Pat
     np.testing.assert_allclose(model.base_.scores(data), sum(standardised(data, NAMES).values()), rtol=1e-12)
     scores = model.predict(data)
     np.testing.assert_allclose(model.contributions(data).sum(axis=1), scores, atol=1e-9)
-    assert {"bm25.contents", "run.rank"} <= model.features_read()
+    assert {"bm25_bursty.contents", "run.rank"} <= model.features_read()
     model.save(tmp_path / "model.json")
     np.testing.assert_array_equal(read_model(tmp_path / "model.json").predict(data), scores)
 
 
 def test_base_unsupervised_is_refused_without_its_features_and_without_queries() -> None:
     with pytest.raises(
-        InvalidInputError, match=r"base unsupervised: expected features that it sums \(bm25\.contents, "
+        InvalidInputError, match=r"base unsupervised: expected features that it sums \(bm25_bursty\.contents, "
     ):
         rerank.LambdaMART(n_estimators=2, base="unsupervised").fit(made(names=("other", "run.rank")))
     data = made(sizes=FITTED)
@@ -94,7 +94,7 @@ def test_base_unsupervised_is_refused_without_its_features_and_without_queries()
     [
         (["sdm.contents"], "features of the model"),
         ([], "a list of names"),
-        ("bm25.contents", "a list of names"),
+        ("bm25_bursty.contents", "a list of names"),
     ],
 )
 def test_stored_base_unsupervised_is_checked(features: object, message: str, tmp_path: Path) -> None:

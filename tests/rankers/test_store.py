@@ -71,7 +71,7 @@ def test_files_that_are_no_models_are_refused(model, tmp_path) -> None:
     stored = json.loads(path.read_text())
     path.write_text(json.dumps({**stored, "version": 99}))
     with pytest.raises(
-        ModelMismatchError, match=r"expected model version 3, got 99\. Train the model again \(`rerank train`\)"
+        ModelMismatchError, match=r"expected model version 4, got 99\. Train the model again \(`rerank train`\)"
     ):
         read_model(path)
     del stored["learned"]

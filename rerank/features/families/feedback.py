@@ -6,7 +6,7 @@ w           weight of the feedback document at rank r: 1 / log2(r + 1), divided 
             depend on the scale of the run's scores
 p(t)        relevance model: sum over feedback documents of w * tf / len
 u(t)        a field as a vector: tf * idf, divided by its norm
-q(t)        qtf / tokens of the query that some document holds
+q(t)        qtf * burstiness (`statistics.py`), of the query's terms that some document holds; of sum 1
 slot        number of a term among those of the feedback documents and the query, by first appearance
 slots       (n_terms,) slot of each term of the vocabulary, -1 where it has none
 slot_terms  term of each slot
@@ -64,8 +64,8 @@ def _fill(  # type: ignore[no-untyped-def]
 ):
     """Fill all columns of `out` (n_rows, 10) float32.
 
-    queries     query_ptr, docs, bool (n_rows,) whether each row was found, term_ptr, terms, query_freq and doc_freq as
-                in CandidateBatch and FieldBlock
+    queries     query_ptr, docs, bool (n_rows,) whether each row was found, term_ptr, terms, query_freq * burstiness,
+                and doc_freq as in CandidateBatch and FieldBlock
     postings    doc_ptr, terms, freqs, lengths of the field
     idf, doc_freq, collection_freq  (n_terms,) of the field
     n_tokens    tokens of the field in all documents
@@ -75,7 +75,7 @@ def _fill(  # type: ignore[no-untyped-def]
     longest     most distinct terms of a row
     mixture     rm3_share, rocchio_alpha and rocchio_beta of the recipe
     """
-    query_ptr, docs, found_rows, term_ptr, terms, query_freq, query_df = queries
+    query_ptr, docs, found_rows, term_ptr, terms, query_weights, query_df = queries
     slots = np.empty(len(idf), np.int32)
     slots[:] = -1
     found = np.empty((2, longest + 1), np.int32)
@@ -103,7 +103,7 @@ def _fill(  # type: ignore[no-untyped-def]
             is_in = _best(weights, column, n_slots, ROCCHIO_TERMS if column == _ROCCHIO else RM3_TERMS[column])
             for slot in range(n_slots):
                 weights[slot, column] *= is_in[slot]
-        query = terms[of_query], query_freq[of_query], query_df[of_query]
+        query = terms[of_query], query_weights[of_query], query_df[of_query]
         n_slots = _add_query(query, slots, slot_terms, n_slots, weights, mixture)
         for slot in range(n_slots):
             for column in range(weights.shape[1]):
@@ -186,7 +186,7 @@ def _best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
 @helper()
 def _add_query(query, slots, slot_terms, n_slots, weights, mixture):  # type: ignore[no-untyped-def]
     """Mix the feedback terms with the query's own terms; return the number of slots."""
-    terms, query_freq, doc_freq = query
+    terms, query_weights, doc_freq = query
     rm3_share, alpha, beta = mixture
     for column in range(_RM3, _SIMILARITY):
         total = 0.0
@@ -198,22 +198,22 @@ def _add_query(query, slots, slot_terms, n_slots, weights, mixture):  # type: ig
             share = beta / np.sqrt(total) if column == _ROCCHIO else rm3_share / total
         for slot in range(len(weights)):
             weights[slot, column] *= share
-    known = 0
-    squares = 0
+    known = 0.0
+    squares = 0.0
     for number in range(len(terms)):
         if doc_freq[number] > 0:
-            known += query_freq[number]
-            squares += query_freq[number] ** 2
+            known += query_weights[number]
+            squares += query_weights[number] ** 2
     for number in range(len(terms)):
-        if doc_freq[number] == 0 or query_freq[number] == 0:
+        if doc_freq[number] == 0 or query_weights[number] == 0:
             continue
         term = terms[number]
         if slots[term] < 0:
             slots[term], slot_terms[n_slots] = n_slots, term
             n_slots += 1
         for column in range(_ROCCHIO):
-            weights[slots[term], column] += (1.0 - rm3_share) * query_freq[number] / known
-        weights[slots[term], _ROCCHIO] += alpha * query_freq[number] / np.sqrt(squares)
+            weights[slots[term], column] += (1.0 - rm3_share) * query_weights[number] / known
+        weights[slots[term], _ROCCHIO] += alpha * query_weights[number] / np.sqrt(squares)
     return n_slots
 
 
@@ -385,7 +385,7 @@ class FeedbackFeatures(FieldFamily):
                 batch.scores > batch.least_score,
                 batch.term_ptr,
                 batch.terms,
-                batch.query_freq,
+                batch.query_freq * block.burstiness,
                 block.doc_freq,
             ),
             (*postings(field), read_only_view(field.lengths)),

@@ -1,7 +1,8 @@
 """BM25, and RM3: BM25 of the query expanded by the terms of its first documents.
 
-Definitions are those of the feedback family of features: documents are weighted by rank, 1 / log2(rank + 1), and terms
-that more than a tenth of the documents hold are left out of the feedback model.
+Definitions are those of the feedback family of features: query terms are weighted by their burstiness, documents by
+rank, 1 / log2(rank + 1), and terms that more than a tenth of the documents hold are left out of the feedback model. The
+first documents are those of BM25 with these weights of the query's terms.
 
 References
 ----------
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from rerank.features.families.feedback import MAX_DOC_SHARE
 from rerank.features.match import term_numbers
-from rerank.features.statistics import cached_by_field, field_idf, lucene_lengths, postings
+from rerank.features.statistics import burstiness, cached_by_field, field_idf, lucene_lengths, postings
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of_hits
 from rerank.runtime.elementary import array_log2
 from rerank.runtime.kernels import kernel
@@ -83,7 +84,7 @@ def _expanded(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedT
     That is p(t) = sum over documents of w * tf / len of each term; w = 1 / log2(rank + 1), of sum 1. The best terms are
     those of the greatest weight that at most a tenth of the documents hold, ties by term number.
     """
-    terms, freqs = query
+    terms, own = query
     docs = docs[field.lengths[docs] > 0]
     weights = 1.0 / array_log2(np.arange(len(docs)) + 2.0)
     weights = weights / max(weights.sum(), 1e-300) / np.maximum(field.lengths[docs], 1)
@@ -92,8 +93,8 @@ def _expanded(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedT
     rare = np.flatnonzero((field.doc_freq[model_terms] <= most) & (model > 0.0))
     best = rare[np.argsort(-model[rare], kind="stable")[:RM3_TERMS]]
     if not len(best):
-        return terms, freqs / max(freqs.sum(), 1.0)
-    both = np.concatenate([(1.0 - SHARE) * freqs / freqs.sum(), SHARE * model[best] / model[best].sum()])
+        return terms, own / max(own.sum(), 1e-300)
+    both = np.concatenate([(1.0 - SHARE) * own / own.sum(), SHARE * model[best] / model[best].sum()])
     distinct, index = np.unique(np.concatenate([terms, model_terms[best]]), return_inverse=True)
     return distinct, _sums(index, both, len(distinct))
 
@@ -113,13 +114,14 @@ def _sums(index: Ints, values: Floats, size: int) -> Floats:
 
 
 def _known_terms(inputs: SearchInputs) -> list[WeightedTerms]:
-    """Return the terms of each query that the field holds, ascending, and their frequencies."""
+    """Return the terms of each query that the field holds, ascending, and their frequencies times burstiness."""
     field = inputs.forward.fields[inputs.field]
     numbers = term_numbers(inputs.forward, list(set().union(*inputs.query_terms)))
     ptr, terms, freqs = counted_terms(inputs.query_terms, numbers)
     held = field.doc_freq[terms] > 0
     rows = [first + np.flatnonzero(held[first:last]) for first, last in pairwise(ptr.tolist())]
-    return [(terms[own].astype(np.int64), freqs[own].astype(np.float64)) for own in rows]
+    weights = freqs * burstiness(field.doc_freq[terms], field.collection_freq[terms], field.n_docs_with)
+    return [(terms[own].astype(np.int64), weights[own]) for own in rows]
 
 
 @register(BM25)
@@ -133,7 +135,7 @@ class Bm25(Source):
 
 @register("rm3")
 class Rm3(Source):
-    """Expansion by the 20 best terms of BM25's first 10 documents, which have half of the weight."""
+    """Expansion by the 20 best terms of the first 10 documents, which have half of the weight."""
 
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
@@ -142,11 +144,11 @@ class Rm3(Source):
 
     def _hits(self, inputs: SearchInputs, k: int) -> Iterator[Hits]:
         field = inputs.forward.fields[inputs.field]
-        first = inputs.bm25_run(DOCUMENTS)
-        numbers = inputs.forward.doc_numbers(first.doc_ids)
+        queries = _known_terms(inputs)
+        first = weighted_bm25(field, queries, inputs.k1, inputs.b)
         queries = [
-            _expanded(field, terms, numbers[first.rows(query_id)] if query_id in first else numbers[:0])
-            for query_id, terms in zip(inputs.query_ids, _known_terms(inputs), strict=True)
+            _expanded(field, terms, best_hits(docs, np.round(scores, 6), inputs.forward.doc_ids, DOCUMENTS)[0])
+            for terms, (docs, scores) in zip(queries, first, strict=True)
         ]
         for docs, scores in weighted_bm25(field, queries, inputs.k1, inputs.b):
             yield best_hits(docs, np.round(scores, 6), inputs.forward.doc_ids, k)
