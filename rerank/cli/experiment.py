@@ -13,6 +13,7 @@ import click
 import rerank
 from rerank.cli.options import (
     Whole,
+    begins_with_index,
     candidates_option,
     cluster_option,
     errors_with_files,
@@ -143,10 +144,8 @@ def command(
 
 def _paths(data: tuple[Path, ...], base: str, run_files: tuple[str, ...]) -> dict[str, Any]:
     """Return the paths of the inputs by name, which the folder of the study holds."""
-    from rerank.index.bound import is_index
-
     paths: dict[str, Any] = {"data": data}
-    if len(data) == 3 and is_index(data[0]):
+    if begins_with_index(data, 3):
         paths = dict(zip(("index", "topics", "qrels"), data, strict=True))
     kind, _, file = base.partition(":")
     if kind in ("model", "run") and file:

@@ -20,6 +20,7 @@ import rerank
 from rerank.errors import (
     FileFormatError,
     InvalidInputError,
+    MissingFileError,
     ModelMismatchError,
     UnknownParameterError,
     shown,
@@ -53,6 +54,15 @@ def refuse_beside(form: str, names: Iterable[str]) -> None:
             raise click.UsageError(
                 f"{parameter.opts[0]}: expected it without {form}, with which it has no effect. Leave it out"
             )
+
+
+def begins_with_index(data: Sequence[Path], count: int) -> bool:
+    """Return whether `count` arguments begin with an index; refuse a name without an ending where nothing is."""
+    from rerank.index.bound import is_index
+
+    if len(data) == count and not data[0].exists() and not data[0].suffix:
+        raise MissingFileError(data[0], "the folder of an index")
+    return len(data) == count and is_index(data[0])
 
 
 class Number(click.types.FloatParamType):

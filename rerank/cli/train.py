@@ -15,6 +15,7 @@ from rerank.cli.options import (
     UNSUPERVISED,
     Whole,
     base_file,
+    begins_with_index,
     candidates_option,
     cluster_option,
     errors_with_files,
@@ -33,7 +34,7 @@ from rerank.cli.options import (
     registered_names,
     remove_query_option,
 )
-from rerank.errors import MissingFileError, log
+from rerank.errors import log
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
@@ -177,10 +178,7 @@ def _form(data: tuple[Path, ...], instead: str) -> str:
     """Return the form of the arguments, a key of WITHOUT_EFFECT; `instead` is the option in place of QRELS."""
     from rerank.index.bound import is_index
 
-    n_of_index = 2 if instead else 3
-    if len(data) == n_of_index and not data[0].exists() and not data[0].suffix:
-        raise MissingFileError(data[0], "the folder of an index")
-    if is_index(data[0]) and len(data) == n_of_index:
+    if begins_with_index(data, 2 if instead else 3):
         return instead or "INDEX TOPICS QRELS"
     if instead:
         raise click.UsageError(

@@ -195,15 +195,14 @@ def test_what_train_returns_is_no_model_and_a_text_no_topics(index: rerank.Index
 def test_command_refuses_an_index_or_a_folder_that_is_missing_before_it_trains(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    of_index = ["nowhere", "topics.tsv", "qrels.txt", "-o", "m.json"]
     for line, message in (
-        (
-            ["nowhere", "topics.tsv", "qrels.txt", "-o", "m.json"],
-            "nowhere: expected the folder of an index, got nothing",
-        ),
-        (["data.npz", "-o", "none/m.json"], "none: expected a folder to write into, got nothing there"),
+        (["train", *of_index], "nowhere: expected the folder of an index, got nothing"),
+        (["experiment", *of_index], "nowhere: expected the folder of an index, got nothing"),
+        (["train", "data.npz", "-o", "none/m.json"], "none: expected a folder to write into, got nothing there"),
     ):
         with pytest.raises(MissingFileError, match=message):
-            cli.main(["train", *line], standalone_mode=False)
+            cli.main(line, standalone_mode=False)
 
 
 def test_depth_of_training_keeps_the_best_documents_of_each_source(index: rerank.Index, collection: Tiny) -> None:
