@@ -3,7 +3,7 @@
 # NDCG end at 1.
 # Behaviour: evidently 0.7.23 gives tied items the mean of their ranks, cut to an integer. Two items at the top are
 # both at rank 1, and precision at 1 is 2; three are all at rank 2, so that precision at 1 is 0 though each of them is
-# relevant, and at 2 it is 1.5. MAP reaches 1.33 and NDCG 1.23 at the same cut-offs.
+# relevant, and at 2 it is 1.5. NDCG at 1 is 2 where precision is, and MAP reaches 1.33.
 # Why it matters: scores with few values (ratings, leaves of a small forest, rounded scores) are always tied; the
 # values are averaged over users and shown without a warning.
 # Source: evidently/legacy/calculations/recommender_systems.py (transform("rank").astype(int)).
