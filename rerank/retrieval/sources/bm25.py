@@ -84,7 +84,7 @@ def _expanded(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedT
     That is p(t) = sum over documents of w * tf / len of each term; w = 1 / log2(rank + 1), of sum 1. The best terms are
     those of the greatest weight that at most a tenth of the documents hold, ties by term number.
     """
-    terms, own = query
+    terms, query_weights = query
     docs = docs[field.lengths[docs] > 0]
     weights = 1.0 / array_log2(np.arange(len(docs)) + 2.0)
     weights = weights / max(weights.sum(), 1e-300) / np.maximum(field.lengths[docs], 1)
@@ -93,8 +93,10 @@ def _expanded(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedT
     rare = np.flatnonzero((field.doc_freq[model_terms] <= most) & (model > 0.0))
     best = rare[np.argsort(-model[rare], kind="stable")[:RM3_TERMS]]
     if not len(best):
-        return terms, own / max(own.sum(), 1e-300)
-    both = np.concatenate([(1.0 - SHARE) * own / own.sum(), SHARE * model[best] / model[best].sum()])
+        return terms, query_weights / max(query_weights.sum(), 1e-300)
+    both = np.concatenate(
+        [(1.0 - SHARE) * query_weights / query_weights.sum(), SHARE * model[best] / model[best].sum()]
+    )
     distinct, index = np.unique(np.concatenate([terms, model_terms[best]]), return_inverse=True)
     return distinct, _sums(index, both, len(distinct))
 
