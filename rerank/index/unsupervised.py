@@ -40,8 +40,9 @@ def unsupervised_model(index: Collection, *, union: bool = True) -> Unsupervised
     """
     of_vectors = () if index.vectors is None else tuple(index.vectors.spaces)
     spaces = ("", *of_vectors, *(() if index.encoder is None else (ENCODER,)))  # "": the family needs none
-    fields = [name for name in index.forward.fields if any(score.endswith(f".{name}") for score in SCORES)]
-    possible = [score for score in SCORES if score.partition(".")[2] in fields or SCORES[score] == ENCODER]
+    field_of = {score: score.partition(".")[2] for score in SCORES}
+    fields = [name for name in index.forward.fields if name in field_of.values()]
+    possible = [score for score in SCORES if field_of[score] in fields or SCORES[score] == ENCODER]
     used = {score: SCORES[score] for score in possible if family(SCORES[score]).needs_space in spaces}
     recipe = Recipe(
         fields=tuple(fields),

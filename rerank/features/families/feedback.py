@@ -1,7 +1,7 @@
 """The feedback family: similarity to the query's first documents (pseudo-relevance feedback).
 
 k           number of feedback documents: the first documents of the query, in the order of the run, with a non-empty
-            field; of a list of texts ranked by BM25, those that hold a word of the query alone
+            field; of texts that BM25 has ranked, only those that hold a word of the query
 w           weight of the feedback document at rank r: 1 / log2(r + 1), divided by the sum of the k weights; it does not
             depend on the scale of the run's scores
 p(t)        relevance model: sum over feedback documents of w * tf / len
@@ -115,7 +115,7 @@ def _fill(  # type: ignore[no-untyped-def]
 
 @helper()
 def _feedback_rows(first, last, docs, found, postings):  # type: ignore[no-untyped-def]
-    """Return the first rows of a query that were found, with a field that is not empty, and their postings' number."""
+    """Return the first rows of a query that were found and have a field, and their number of postings."""
     doc_ptr = postings[0]
     lengths = postings[3]
     rows = np.empty(SIMILARITY_DOCUMENTS[-1], np.int64)
