@@ -47,9 +47,6 @@ class Estimate:
         such features.
     scorer : Gain or None
         What the scorer of the index brings; None without one.
-    noise : float or None
-        Standard deviation of `model` over values of `random_state`, measured in one fold: a smaller difference of two
-        estimates says nothing. None for models that draw nothing.
     low, high : float
         95 % percentile bootstrap interval of the mean gain over the candidates, from the queries' differences.
 
@@ -64,7 +61,6 @@ class Estimate:
     source: str = ""
     without_history: float | None = None
     scorer: Gain | None = None
-    noise: float | None = None
     low: float = nan
     high: float = nan
 
@@ -73,8 +69,7 @@ class Estimate:
         against = f" against {self.source}" if self.source else ""
         base = "" if self.unsupervised is None else f"unsupervised {self.unsupervised:.4f}, "
         alone = "" if self.without_history is None else f"; {self.without_history:.4f} on texts without ids"
-        noise = "" if self.noise is None else f", standard deviation over random states {self.noise:.4f}"
-        gain = f"{self.model - self.candidates:+.4f}, 95 % interval {self.low:+.4f} to {self.high:+.4f}{noise}"
+        gain = f"{self.model - self.candidates:+.4f}, 95 % interval {self.low:+.4f} to {self.high:+.4f}"
         return (
             f"{self.measure}{against} by cross-validation in {self.folds} folds of {self.n_queries} queries: "
             f"candidates {self.candidates:.4f}, {base}model {self.model:.4f} ({gain})"
@@ -136,7 +131,6 @@ def estimate_of(
     data = training.data_of(0).data  # the base reads no features that differ between folds
     unsupervised = float(values(data.run(base.scores(data))).mean()) if isinstance(base, UnsupervisedBase) else None
     before, after = (values(ranking) for ranking in (run, held_out_run))
-    noise = noise_of(training, models[0], values)
     low, high = bootstrap_intervals((after - before)[:, None])
     estimate = Estimate(
         measure,
@@ -145,7 +139,6 @@ def estimate_of(
         FOLDS,
         len(before),
         unsupervised,
-        noise=noise,
         low=float(low[0]),
         high=float(high[0]),
     )

@@ -276,17 +276,6 @@ def test_training_data_and_studies_know_near_duplicate_queries(index: rerank.Ind
         assert groups["twin"] == groups[first] != groups[second]
 
 
-def test_estimate_says_its_standard_deviation_over_random_states(index: rerank.Index, collection: Tiny) -> None:
-    drawn = train(index, collection.topics, collection.qrels, rerank.LambdaMART(n_estimators=5, min_child_samples=5))
-    assert drawn.estimate is not None
-    assert drawn.estimate.noise is not None
-    assert 0.0 <= drawn.estimate.noise < 0.2
-    assert f"standard deviation over random states {drawn.estimate.noise:.4f}" in str(drawn.estimate)
-    fixed = train(index, collection.topics, collection.qrels, rerank.PlackettLuce())
-    assert fixed.estimate is not None
-    assert fixed.estimate.noise is None
-
-
 def test_estimate_has_the_interval_of_its_gain(index: rerank.Index, collection: Tiny) -> None:
     estimate = train(index, collection.topics, collection.qrels, rerank.PlackettLuce()).estimate
     assert estimate is not None
