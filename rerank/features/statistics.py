@@ -70,22 +70,31 @@ def _lucene_length_table() -> NDArray[np.int32]:
     return np.concatenate([np.arange(_EXACT_LENGTHS), _EXACT_LENGTHS + steps]).astype(np.int32)
 
 
-def field_idf(field: FieldArrays) -> Floats:
-    """Return the idf of every term in a field, (n_terms,) float64.
+def kept_by_size(compute: Callable[[FieldArrays], Floats]) -> Callable[[FieldArrays], Floats]:
+    """Return `compute`, a value of every term of a field, with a cache by the number of terms.
 
-    Batches of texts that no index holds share the document frequencies, which only grow by new terms: the idf is kept
-    by their number.
+    Batches of texts that no index holds share the document frequencies, which only grow by new terms.
     """
-    by_size = _idf_by_size(field.collection or field)
-    size = len(field.doc_freq)
-    if size not in by_size:
-        by_size[size] = inverse_document_frequency(field.doc_freq, field.n_docs_with)
-    return by_size[size]
+
+    @cached_by_field
+    def by_size(field: FieldArrays) -> dict[int, Floats]:
+        return {}
+
+    @wraps(compute)
+    def kept(field: FieldArrays) -> Floats:
+        known = by_size(field.collection or field)
+        size = len(field.doc_freq)
+        if size not in known:
+            known[size] = compute(field)
+        return known[size]
+
+    return kept
 
 
-@cached_by_field
-def _idf_by_size(field: FieldArrays) -> dict[int, Floats]:
-    return {}
+@kept_by_size
+def field_idf(field: FieldArrays) -> Floats:
+    """Return the idf of every term in a field, (n_terms,) float64."""
+    return inverse_document_frequency(field.doc_freq, field.n_docs_with)
 
 
 def burstiness(doc_freq: ArrayLike, collection_freq: ArrayLike, n_docs_with: int) -> Floats:

@@ -23,6 +23,7 @@ DEPTH = 100
 LARGEST = 5.0
 SCORES = {  # with the family of each
     "bm25_bursty.contents": "letor",
+    "bm25_neighbours.contents": "neighbours",
     "rm3_10.contents": "feedback",
     "similarity_3.contents": "feedback",
     "sdm.contents": "proximity",

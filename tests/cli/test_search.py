@@ -23,7 +23,7 @@ def test_search_prints_the_unsupervised_hits_and_those_of_a_model_with_the_words
     for model, expected in hits.items():
         done = command("search", "index", *model, *query.split(), "-k", "3")
         assert done.code == 0
-        assert done.err.startswith("" if model else "rerank: unsupervised: sum of bm25_bursty.contents, rm3_10.")
+        assert done.err.startswith("" if model else "rerank: unsupervised: sum of bm25_bursty.contents, bm25_")
         rows = [line.split() for line in done.out.splitlines() if line[4:6] == " " * 2 or line[:3].strip().isdigit()]
         assert [(row[2], float(row[1])) for row in rows] == [
             (doc_id, round(score, 4)) for doc_id, score in list(expected.items())[:3]

@@ -22,6 +22,7 @@ from tests.features.collection import Documents, forward_index
 from tests.oracles import passages, proximity, query
 from tests.oracles.features import Pair, Texts
 from tests.oracles.feedback import Feedback
+from tests.oracles.neighbours import means_of_nearest
 
 OF_PAIRS: dict[str, Callable[[Pair, str], float]] = {
     "passages": passages.value,
@@ -207,6 +208,54 @@ def test_family_equals_oracle_on_cranfield(name: str, shared_data: Path) -> None
     queries = {line.split("\t")[0]: words(line.split("\t")[1])[:8] for line in topics}
     run = Run.of({query_id: {doc_id: -float(n) for n, doc_id in enumerate(documents)} for query_id in queries})
     assert_equal_oracle(name, documents, queries, run, Recipe(families=(name,)))
+
+
+def assert_neighbours_equal_oracle(
+    documents: Documents, queries: dict[str, list[str]], run: Run, recipe: Recipe
+) -> None:
+    data = extract(forward_index(documents), queries, run, recipe)
+    for field in {name.rsplit(".", 1)[1] for name in data.feature_names}:
+        collection = Texts(document.get(field, []) for document in documents.values())
+        for query_id in data:
+            rows = data.rows(query_id)
+            texts = [documents[doc_id].get(field, []) for doc_id in data.doc_ids[rows].tolist()]
+            pair = Pair(queries[query_id], texts[0], collection, recipe.to_dict())
+            order = data.column(f"bm25_bursty.{field}")[rows].tolist()
+            for stem, score in (("bm25", "bm25_bursty"), ("rm3", "rm3_10")):
+                name = f"{stem}_neighbours.{field}"
+                expected = means_of_nearest(texts, pair, order, data.column(f"{score}.{field}")[rows].tolist())
+                np.testing.assert_allclose(data.column(name)[rows], expected, rtol=1e-5, atol=2e-6, err_msg=name)
+
+
+NEIGHBOURS = ("letor", "feedback", "neighbours")
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS, ids=["defaults", "other"])
+def test_neighbours_equal_oracle(parameters: dict[str, float], documents: Documents, run: Run) -> None:
+    assert_neighbours_equal_oracle(documents, QUERIES, run, Recipe(families=NEIGHBOURS, **parameters))
+
+
+def test_neighbours_equal_oracle_for_more_documents_than_are_compared() -> None:
+    random = np.random.default_rng(0)
+    documents = {f"d{number}": {"body": random_words(random, 12, 30)} for number in range(250)}
+    queries = {"q": ["w1", "w2", "w3"], "none": []}
+    run = Run.of({query_id: {doc_id: -float(n) for n, doc_id in enumerate(documents)} for query_id in queries})
+    assert_neighbours_equal_oracle(documents, queries, run, Recipe(families=NEIGHBOURS))
+
+
+def test_neighbours_are_other_documents() -> None:
+    texts = {"a": "heat flow", "b": "heat flow slip", "c": "soup garlic", "empty": ""}
+    documents = {doc_id: {"body": text.split()} for doc_id, text in texts.items()}
+    run = Run.of({"q": dict.fromkeys(texts, 1.0)})
+    data = extract(forward_index(documents), {"q": ["heat"]}, run, Recipe(families=NEIGHBOURS))
+    scores, means = (
+        {d: data.column(f"{name}.body")[data.doc_ids == d][0] for d in texts}
+        for name in ("bm25_bursty", "bm25_neighbours")
+    )
+    assert means["a"] == scores["b"]
+    assert means["b"] == scores["a"]
+    assert means["c"] == 0.0
+    assert np.isnan(means["empty"])
 
 
 def test_relative_features_equal_their_definition(documents: Documents, run: Run) -> None:

@@ -16,7 +16,13 @@ from rerank.rankers.ranker import read_model
 from rerank.rankers.standard_scores import SCORES, standardised
 from tests.tiny import Tiny
 
-WITHOUT_VECTORS = ("bm25_bursty.contents", "rm3_10.contents", "similarity_3.contents", "sdm.contents")
+WITHOUT_VECTORS = (
+    "bm25_bursty.contents",
+    "bm25_neighbours.contents",
+    "rm3_10.contents",
+    "similarity_3.contents",
+    "sdm.contents",
+)
 
 
 def test_unsupervised_ranking_is_the_sum_over_what_the_index_has(index: rerank.Index, collection: Tiny) -> None:

@@ -1,0 +1,207 @@
+"""The neighbours family: main scores of the documents that are most like a document (score regularisation).
+
+Documents that are alike are relevant to the same queries: what a document lacks of the query's words, those that are
+nearest to it may have.
+
+v(d)   vector of a field: idf * v * tf / (tf + k1 * (1 - b + b * dl / avgdl)) of each term, v as in `bm25_bursty`,
+       divided by its norm; without the terms that more than a tenth of the documents hold, and more than 100
+first  the query's 100 best documents by `bm25_bursty` of the field, equal ones in the order of the run
+N(d)   the 5 first documents, itself left out, with the greatest cosine of their v and v(d), of equal ones the better
+
+References
+----------
+Jardine & van Rijsbergen, Information Storage and Retrieval 1971 (cluster hypothesis); Diaz, CIKM 2005 (regularised
+scores).
+
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.features.columns import columns_of
+from rerank.features.families.feedback import FeedbackFeatures
+from rerank.features.families.letor import LetorFeatures
+from rerank.features.match import FieldBlock
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
+from rerank.features.statistics import burstiness, field_idf, kept_by_size, postings
+from rerank.runtime.kernels import helper, kernel
+from rerank.types import FieldArrays, Floats
+
+FIRST = 100
+NEAREST = 5
+MOST_DOCUMENTS = 100
+MAX_DOC_SHARE = 0.1  # of the documents: terms of more say little, and take most of the time
+_SCORES = {
+    "bm25": ("letor", LetorFeatures, "bm25_bursty", ()),
+    "rm3": ("feedback", FeedbackFeatures, "rm3_10", (Missing.NO_FEEDBACK,)),
+}
+_ORDER = 0  # the column of scores by which documents are the first
+
+
+@register("neighbours")
+class NeighboursFeatures(FieldFamily):
+    """Means of the scores of the nearest among the query's first documents."""
+
+    evidence = "match of similar documents"
+    rising = ("*",)
+    listed = tuple(
+        Feature(
+            name=f"{stem}_neighbours",
+            meaning=f"Mean {score} of the {NEAREST} first documents that are most like this one; 0 where none is.",
+            formula=f"sum over N(d) of cosine * {score} / sum over N(d) of cosine",
+            source="regularised scores of Diaz, CIKM 2005, over nearest neighbours",
+            unit=next(feature.unit for feature in of_family.listed if feature.name == score),
+            missing=(Missing.NO_QUERY_TERMS, *missing, Missing.EMPTY_FIELD),
+        )
+        for stem, (_, of_family, score, missing) in _SCORES.items()
+    )
+
+    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, 2)."""
+        batch = block.candidates
+        scores = [
+            columns_of(name, block, recipe)[:, [feature.name for feature in of_family.listed].index(score)]
+            for name, of_family, score, _ in _SCORES.values()
+        ]
+        _fill(
+            batch.query_ptr,
+            batch.docs,
+            postings(block.field),
+            _weights(block.field),
+            block.bm25_saturation(recipe),
+            np.stack(scores, axis=1),
+            out,
+        )
+
+
+@kept_by_size
+def _weights(field: FieldArrays) -> Floats:
+    """Return idf * v of every term, (n_terms,); 0 for terms that vectors lack."""
+    most = max(MAX_DOC_SHARE * field.n_docs_with, MOST_DOCUMENTS)
+    weights = field_idf(field) * burstiness(field.doc_freq, field.collection_freq, field.n_docs_with)
+    return np.where(np.asarray(field.doc_freq) <= most, weights, 0.0)
+
+
+@kernel()
+def _fill(query_ptr, docs, postings, weights, saturation, scores, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_rows, n_scores) float32.
+
+    docs        (n_rows,) document numbers
+    postings    doc_ptr, terms, freqs of the field
+    weights     (n_terms,) of `_weights`
+    saturation  (n_rows,) BM25's k1 * (1 - b + b * dl / avgdl)
+    scores      (n_rows, n_scores) float32, NaN where missing
+    """
+    doc_ptr, doc_terms, freqs = postings
+    slots = np.full(len(weights), -1, np.int32)
+    for query in range(len(query_ptr) - 1):
+        first = query_ptr[query]
+        last = query_ptr[query + 1]
+        rows = _first_rows(first, last, scores)
+        slot_terms, begins, numbers, values = _by_term(rows, docs, postings, weights, saturation, slots)
+        place = np.full(last - first, -1, np.int64)
+        for number in range(len(rows)):
+            place[rows[number] - first] = number
+        products = np.empty(len(rows))
+        for row in range(first, last):
+            products[:] = 0.0
+            doc = docs[row]
+            for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
+                slot = slots[doc_terms[posting]]
+                if slot >= 0:
+                    freq = np.float64(freqs[posting])
+                    weight = weights[doc_terms[posting]] * freq / (freq + saturation[row])
+                    for index in range(begins[slot], begins[slot + 1]):
+                        products[numbers[index]] += weight * values[index]
+            if place[row - first] >= 0:
+                products[place[row - first]] = 0.0
+            _mean_of_nearest(products, rows, row, scores, out)
+            if len(rows) == 0 or doc_ptr[doc] == doc_ptr[doc + 1]:
+                out[row] = np.nan
+        for slot in range(len(slot_terms)):
+            slots[slot_terms[slot]] = -1
+
+
+@helper()
+def _first_rows(first, last, scores):  # type: ignore[no-untyped-def]
+    """Return the rows of a query's best documents by the score of `_ORDER`, the best first."""
+    rows = np.empty(FIRST, np.int64)
+    n_rows = 0
+    for row in range(first, last):
+        score = scores[row, _ORDER]
+        if np.isnan(score) or (n_rows == FIRST and score <= scores[rows[FIRST - 1], _ORDER]):
+            continue
+        index = min(n_rows, FIRST - 1)
+        while index > 0 and scores[rows[index - 1], _ORDER] < score:
+            rows[index] = rows[index - 1]
+            index -= 1
+        rows[index] = row
+        n_rows = min(n_rows + 1, FIRST)
+    return rows[:n_rows]
+
+
+@helper()
+def _by_term(rows, docs, postings, weights, saturation, slots):  # type: ignore[no-untyped-def]
+    """Return the vectors of the first documents term by term: the term of each slot, where its documents begin, their
+    numbers and their weights; `slots` gets the slot of each term.
+    """
+    doc_ptr, doc_terms, freqs = postings
+    n_postings = 0
+    for row in rows:
+        n_postings += doc_ptr[docs[row] + 1] - doc_ptr[docs[row]]
+    slot_terms = np.empty(n_postings, np.int64)
+    begins = np.zeros(n_postings + 2, np.int64)
+    n_slots = 0
+    norms = np.zeros(len(rows))
+    for number in range(len(rows)):
+        doc = docs[rows[number]]
+        for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            term = doc_terms[posting]
+            if weights[term] == 0.0:
+                continue
+            if slots[term] < 0:
+                slots[term], slot_terms[n_slots] = n_slots, term
+                n_slots += 1
+            begins[slots[term] + 2] += 1
+            freq = np.float64(freqs[posting])
+            norms[number] += (weights[term] * freq / (freq + saturation[rows[number]])) ** 2
+    for slot in range(n_slots):
+        begins[slot + 2] += begins[slot + 1]
+    numbers = np.empty(n_postings, np.uint8)  # small types: all of them stay in the processor's nearest cache
+    values = np.empty(n_postings, np.float32)
+    for number in range(len(rows)):
+        doc = docs[rows[number]]
+        for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            term = doc_terms[posting]
+            if weights[term] == 0.0:
+                continue
+            index = begins[slots[term] + 1]
+            begins[slots[term] + 1] += 1
+            freq = np.float64(freqs[posting])
+            numbers[index] = number
+            values[index] = weights[term] * freq / (freq + saturation[rows[number]]) / np.sqrt(norms[number])
+    return slot_terms[:n_slots], begins[: n_slots + 1], numbers, values
+
+
+@helper()
+def _mean_of_nearest(products, rows, row, scores, out):  # type: ignore[no-untyped-def]
+    """Fill a row of `out` with the mean scores of the first documents that have the greatest products."""
+    nearest = np.empty(NEAREST, np.int64)
+    n_nearest = 0
+    for number in range(len(products)):
+        product = products[number]
+        if product <= 0.0 or (n_nearest == NEAREST and product <= products[nearest[NEAREST - 1]]):
+            continue
+        index = min(n_nearest, NEAREST - 1)
+        while index > 0 and products[nearest[index - 1]] < product:
+            nearest[index] = nearest[index - 1]
+            index -= 1
+        nearest[index] = number
+        n_nearest = min(n_nearest + 1, NEAREST)
+    for score in range(scores.shape[1]):
+        total = 0.0 * scores[row, score]  # a score is missing for all documents of a query
+        weight = 0.0
+        for index in range(n_nearest):
+            total += products[nearest[index]] * scores[rows[nearest[index]], score]
+            weight += products[nearest[index]]
+        out[row, score] = total / weight if weight > 0.0 else total
