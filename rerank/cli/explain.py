@@ -71,9 +71,7 @@ def command(
     """
     from rerank.evaluation.page import write_account
     from rerank.index.bound import is_index
-    from rerank.runtime.output import check_outputs
 
-    check_outputs({"--output": output})
     if dependence is None and (query["query"] or query["documents"] or (len(files) == 3 and is_index(files[0]))):
         write_account(_explained(files, **query), output or "-")
         return

@@ -89,9 +89,6 @@ def command(
 
     If `rerank vectors` or `rerank history` has been run on INDEX, their features are included.
     """
-    from rerank.runtime.output import check_outputs
-
-    check_outputs({"--output": output})
     queries = rerank.read_topics(topics)
     pairs = rerank.read_run(run)
     judgements = read_if(rerank.read_qrels, qrels)

@@ -106,8 +106,17 @@ def path_argument(name: str, **settings: Any) -> Declared:
 
 
 def path_option(*names: str, text: str, metavar: str = "FILE", **settings: Any) -> Declared:
-    """Declare an option that names a file or a folder."""
+    """Declare an option that names a file or a folder; one that cannot be written is refused before the work."""
+    if "-o" in names:
+        settings = {"callback": _writable, **settings}
     return click.option(*names, type=path_type, metavar=metavar, help=text, **settings)
+
+
+def _writable(context: click.Context, parameter: click.Parameter, file: Path | None) -> Path | None:
+    from rerank.runtime.output import check_outputs
+
+    check_outputs({parameter.opts[-1]: file})
+    return file
 
 
 def output_option(what: str) -> Declared:

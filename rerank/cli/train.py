@@ -129,10 +129,9 @@ def command(
     `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last
     two also with .gz), or folders of them.
     """
-    from rerank.metrics.registry import named
-    from rerank.runtime.output import check_outputs
+    from rerank.metrics.registry import parse_measure
 
-    check_outputs({"--output": output})
+    parse_measure(metric)  # refuses an unknown one before anything is computed
     form = _form(data, "--teacher" if teacher else "--clicks" if clicks else "")
     from_index = form != "DATA"
     refuse_beside(form, WITHOUT_EFFECT[form])
@@ -163,8 +162,8 @@ def command(
         estimate = None
         model = _train_on_data(data, new_model(RANKER), base, tuning, cluster, options)
     model.save(output)
-    history = model.evals_result_.get("valid", {}).get(named(metric), []) if options["validate"] else []
-    figure = f", {named(metric)} {max(history):.4f} on {options['validate']}" if history else ""
+    history = model.evals_result_.get("valid", {}).get(metric, []) if options["validate"] else []
+    figure = f", {metric} {max(history):.4f} on {options['validate']}" if history else ""
     log.info("%s: %s%s", output, model.size_in_words(), figure)
     for part in (estimate, model.calibration_ if from_index else None):
         if part is not None:

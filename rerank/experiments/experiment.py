@@ -71,8 +71,8 @@ from rerank.training.folds import (
     logged_groups,
     training_size,
 )
-from rerank.training.inputs import TRAINED, among_first, judged_queries, sources_of
-from rerank.training.tuning import Tuning, best_try, fit_best, search_space
+from rerank.training.inputs import TRAINED, among_first, check_base, judged_queries, sources_of
+from rerank.training.tuning import Tuning, best_try, check_tuning, fit_best
 from rerank.types import BM25, Floats, Qrels, RankingData, Run, Topics, query_rows
 from rerank.types.ids import same_ids
 
@@ -311,6 +311,8 @@ class StudyInputs:
         run = self.run.take(self.run.trec_order())
         trained = None if study.base == RUN else among_first(run, TRAINED)
         some = run.without_sources() if study.candidates is None and isinstance(run, UnionRun) else run
+        if recipe is None and study.base != NO_BASE:
+            check_base(study.base, self.index.some_features((), some.head(1), self.topics, recipe=study.recipe))
         data = self.index.features(some, self.topics, self.qrels, recipe=study.recipe if recipe is None else recipe)
         if trained is not None and data.retriever is not None:  # models rerank as many candidates as the study
             depth = sources_of(self.index, study.candidates, study.k).k
@@ -472,14 +474,14 @@ def _of_index(
     run = bm25 = index.search(judged, candidates=baseline)
     if not learned and sources != baseline:
         run = index.search(judged, candidates=sources)
+    inputs = StudyInputs(index, run, judged, judgements, study)
+    data = None if learned else (inputs if history is None else inputs.with_history(history)).features()
     own = {OF_BM25: bm25}
     if isinstance(study.base, Run):
         own[BASE] = index.candidates_of(_judged_runs({BASE: study.base}, judgements)[BASE])
     if study.base not in (RUN, NO_BASE):
         ranked = rerank(index, UNSUPERVISED, judged, None if learned else run, k=sources.k)
         own[UNSUPERVISED] = replace(ranked, name=UNSUPERVISED)
-    inputs = StudyInputs(index, run, judged, judgements, study)
-    data = None if learned else (inputs if history is None else inputs.with_history(history)).features()
     if data is not None and not any(name.startswith(HISTORY) for name in data.data.feature_names):
         history = None
     return Prepared(study, judgements, folds, index, data, _with_others(own, runs), inputs, history)
@@ -504,6 +506,8 @@ def _of_data(
     if other is not None:
         raise InvalidInputError(f"{other}: expected none for data, whose candidates are given, got some. Leave it out.")
     study = _checked(study.starting(NO_BASE, data.feature_names), runs)
+    if study.base != NO_BASE:
+        check_base(study.base, data)
     folds = trial_folds(judgements, study, groups_by_id(data))
     own = {}
     made = data.retriever
@@ -528,7 +532,7 @@ def _checked(study: Study, runs: Mapping[str, Run]) -> Study:
     if study.baseline not in (None, *systems):
         raise unknown_name("baseline", str(study.baseline), systems)
     if study.tune:
-        search_space(new_model(study, None))
+        check_tuning(Tuning(study.tune), new_model(study, None))
     return study
 
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, ModelMismatchError, shown
+from rerank.errors import InvalidInputError, ModelMismatchError, check_known, shown
 from rerank.rankers.standard_scores import RANK, SCORES, standardised
 from rerank.runtime.codec import plain
 from rerank.runtime.fields import Choice, Field, Names, Record, SchemaError, Text
@@ -278,13 +278,20 @@ def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
         scores = run_scores(base, data)
         is_own = data.base_scores is not None and np.array_equal(scores, data.base_scores)
         return CandidateRunBase() if is_own else OtherRunBase(base.name), scores
+    start = start_of(base, data.feature_names)
+    return start, start.scores(data)
+
+
+def start_of(base: object, names: tuple[str, ...]) -> Base:
+    """Return the base that a ranker was asked to start from, which is no run; `names` are those of the features."""
     start: Base
     if base is None:
         start = NO_BASE
     elif base == UNSUPERVISED:
-        start = UnsupervisedBase.of(data.feature_names)
+        start = UnsupervisedBase.of(names)
     elif isinstance(base, str) and base.startswith("feature:"):
         start = FeatureBase(base.removeprefix("feature:"))
+        check_known("base feature", start.name, names)
     elif base == "run":
         start = CandidateRunBase()
     elif hasattr(base, "predict") and hasattr(base, "to_dict"):
@@ -294,7 +301,7 @@ def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
             "base: expected None, 'run', 'feature:NAME', 'unsupervised', 'run:FILE', 'model:FILE', a run or a fitted "
             f"ranker, got {shown(base if isinstance(base, str) else repr(base))}. Write e.g. 'feature:bm25.contents'."
         )
-    return start, start.scores(data)
+    return start
 
 
 class StoredBase(Field):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,9 @@ from rerank.history.history import History
 from rerank.index.index import Index
 from rerank.index.unsupervised import default_candidates
 from rerank.metrics.ranked_lists import ranks
-from rerank.rankers.matching import HISTORY
+from rerank.rankers.bases import run_scores, start_of
+from rerank.rankers.matching import HISTORY, matching
+from rerank.rankers.ranker import Ranker, fitted_model, given_base
 from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.training.cross_validation import FoldData, FoldHistories, histories_of_folds
@@ -78,6 +81,11 @@ class TrainingInputs:
         history = History.learn(self.index, self.topics, self.judgements)
         return replace(self, index=self.index.using(history=history), history=history)
 
+    def check_base(self, base: Any, run: Run) -> None:
+        """Refuse a base of a feature or a query that the data will not have, before they are computed."""
+        some = run.head(1) if self.keep_sources or not isinstance(run, UnionRun) else run.without_sources().head(1)
+        check_base(base, self.index.some_features((), some, self.topics, recipe=self.recipe))
+
     def of_folds(
         self, run: Run, k: int | None, data: RankingData, folds: Mapping[str, int]
     ) -> Callable[[int], FoldData]:
@@ -110,6 +118,17 @@ class TrainingInputs:
         found = self.index.features(run, self.topics, self.qrels, recipe=recipe)
         # given as the model's own candidates, so that it does not warn of others
         return replace(found, retriever=data.retriever, run_retrievers=data.run_retrievers)
+
+
+def check_base(base: Any, rows: RankingData) -> None:
+    """Refuse a base that lacks a feature or a query of rows, whose features need not be computed."""
+    base = given_base(base, rows.feature_names)
+    if isinstance(base, Run):
+        run_scores(base, rows)
+    elif isinstance(base, Ranker):
+        matching(fitted_model(base), rows)
+    else:
+        start_of(base, rows.feature_names)
 
 
 def among_first(run: Run, depth: int) -> NDArray[np.bool_]:

@@ -47,7 +47,7 @@ from rerank.training.estimate import (
 from rerank.training.folds import LEAST_QUERIES
 from rerank.training.inputs import TRAINED, TrainingInputs, judged_queries, sources_of
 from rerank.training.teacher import with_gains
-from rerank.training.tuning import Tuning, fit_best
+from rerank.training.tuning import Tuning, check_tuning, fit_best
 from rerank.types import RankingData, Run, Topics
 
 LEARNER = "lambdamart"  # of many judged queries, of clicks, and where hyper-parameters are tuned
@@ -181,8 +181,11 @@ def _train_on_judgements(
     if model is None:
         model = default_model(default_ranker(len(qrels)) if tuning is None else LEARNER)  # Auto cannot be tuned
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
+    if tuning is not None:
+        check_tuning(tuning, model)
     run = inputs.index.search(inputs.topics, candidates=sources)
     inputs = inputs.with_history()
+    inputs.check_base(model.base, run)
     data = inputs.data(run, sources.k)
     log_judged(data, qrels)
     log_unknown(inputs.index.forward, qrels, data)
@@ -233,6 +236,7 @@ def _train_without_judgements(
     if len(topics):
         inputs = replace(inputs, topics=topics)
         run = inputs.index.search(topics, candidates=sources)
+        inputs.check_base(model and model.base, run)
         data = inputs.data(run, sources.k)
         if isinstance(labels, Run):
             learned = measured = with_gains(data, labels)

@@ -98,10 +98,7 @@ class Tuning:
             Where Optuna is not installed.
 
         """
-        optuna = _optuna()
-        space = search_space(model)
-        if self.n_settings < 1:
-            raise InvalidInputError(f"tune: expected a number of settings from 1, got {self.n_settings}. Raise it.")
+        optuna, space = check_tuning(self, model)
         parts: list[tuple[RankingData, RankingData | None]] = [(train, stop)]
         if stop is None:
             folds = assign_folds(train, TUNING_FOLDS, self.random_state, groups=groups_by_id(train))
@@ -129,6 +126,13 @@ class Tuning:
         tuned = Tuned(parameters, tries)
         log.info("tune: %s", tuned)
         return tuned
+
+
+def check_tuning(tuning: Tuning, model: Ranker) -> tuple[Any, dict[str, list[Any]]]:
+    """Return Optuna, and what is searched; refuse a search that is not possible."""
+    if tuning.n_settings < 1:
+        raise InvalidInputError(f"tune: expected a number of settings from 1, got {tuning.n_settings}. Raise it.")
+    return _optuna(), search_space(model)
 
 
 def search_space(model: Ranker) -> dict[str, list[Any]]:

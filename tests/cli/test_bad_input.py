@@ -340,7 +340,7 @@ CASES = {
     "base of no kind": ("train data.npz -o out --base bm25", r"--base: expected feature:NAME, run:FILE, model:FILE, "),
     "base feature that is none": (
         "train data.npz -o out --base feature:bm26",
-        r"feature: expected a known name, got 'bm26'",
+        r"base feature: expected a known name, got 'bm26'",
     ),
     "base run that is none": (
         "train data.npz -o out --base run:none.run",
@@ -358,6 +358,10 @@ CASES = {
     "output folder missing": (
         "retrieve index topics.tsv -o none/out",
         r"none: expected a folder to write into, got noth",
+    ),
+    "run in no folder, before the work": (
+        "rerank no_index no_model no_topics -o none/out",
+        r"none: expected a folder to write",
     ),
     "model folder missing": ("train data.npz -o none/out -p n_estimators=1", r"none: expected a folder to write"),
     "output is a folder": (

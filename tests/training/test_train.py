@@ -82,6 +82,24 @@ def test_model_holds_the_judged_queries_and_ranks_documents_of_the_index_and_tex
     assert caplog.text.count("texts: without ids of documents of the index") == 1
 
 
+def test_base_is_refused_before_features_are_computed(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "rerank")
+    inputs = collection.topics, collection.qrels
+    with pytest.raises(
+        InvalidInputError, match=r"^base feature: expected a known name, got 'bm25.titel'\. Did you mean"
+    ):
+        train(index, *inputs, small(base="feature:bm25.titel"))
+    run = rerank.Run.of({"q1": {"d1": 1.0}})
+    with pytest.raises(InvalidInputError, match=r"^base run .*expected every query of the data, got none of query "):
+        train(index, *inputs, small(base=run))
+    with pytest.raises(InvalidInputError, match=r"^base feature: expected a known name, got 'other'\."):
+        rerank.run_experiment(index, *inputs, base="feature:other")
+    rows = [record.args[0] for record in caplog.records if record.msg.startswith("features of %d rows")]
+    assert max(rows) <= len(collection.topics)
+
+
 def test_estimate_says_what_texts_without_ids_lack(index: rerank.Index, collection: Tiny) -> None:
     """Features of similar judged queries are missing there."""
     topics, qrels = more_queries(collection)
