@@ -122,7 +122,7 @@ def command(
         refuse_beside("--learning-curve", ("measures", "run_files", "baseline"))
     with errors_with_files(OPTIONS):
         study = _study(folds, recipe, settings)
-    paths = _paths(data, settings["base"] or "", run_files)
+    paths = _paths(data, run_files)
     files = {**OPTIONS, "qrels": paths.get("qrels"), "repeats": "--folds", "recipe": recipe, "runs": "--run", "k": "-k"}
     files["folds"] = None if _FOLDS.fullmatch(folds) else folds
     if "data" in paths:
@@ -142,14 +142,11 @@ def command(
     click.echo(result)
 
 
-def _paths(data: tuple[Path, ...], base: str, run_files: tuple[str, ...]) -> dict[str, Any]:
+def _paths(data: tuple[Path, ...], run_files: tuple[str, ...]) -> dict[str, Any]:
     """Return the paths of the inputs by name, which the folder of the study holds."""
     paths: dict[str, Any] = {"data": data}
     if begins_with_index(data, 3):
         paths = dict(zip(("index", "topics", "qrels"), data, strict=True))
-    kind, _, file = base.partition(":")
-    if kind in ("model", "run") and file:
-        paths[kind] = Path(file)
     if run_files:
         paths["runs"] = dict(pair.partition("=")[::2] for pair in run_files)
     return paths

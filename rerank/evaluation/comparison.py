@@ -258,7 +258,7 @@ def compare_results(
 
 
 MARKS = ((0.01, ("**", "††")), (0.05, ("*", "†")))  # of a better and a worse run, for corrected p-values below bounds
-MARKED = "* and **: better than the baseline with corrected p below 0.05 and 0.01; † and ††: worse"
+MARKED = "* and **: better than {} with corrected p below 0.05 and 0.01; † and ††: worse"
 FORMATS = ("table", "tsv", "json", "latex", "markdown")
 _BOLD = "\ue000", "\ue001"  # private characters, which become a command when tabulate has escaped the cells
 TABLES = {"table": "simple", "latex": "latex_booktabs", "markdown": "github"}  # forms of tabulate
@@ -350,15 +350,36 @@ def _comparison_text(comparison: Comparison, form: str) -> str:
     rows = mean_rows(comparison, marked=form == "latex")
     if form == "latex":
         rows = [_with_best(comparison, *row) for row in rows]
-    means = text_table(rows, ["run", *comparison.measures], form=TABLES[form])
-    parts = [means.replace(_BOLD[0], r"\textbf{").replace(_BOLD[1], "}")]
+    parts = [text_table(rows, ["run", *comparison.measures], form=TABLES[form])]
+    lines = notes(comparison)
     if comparison.pairs:
         cells = [difference_cells(comparison, *pair) for pair in comparison.pairs]
         parts.append(text_table(cells, DIFFERENCE_HEADER, form=TABLES[form]))
-    lines = notes(comparison)
     if form == "latex":
-        lines = [f"% {line}" for line in (*([MARKED] if comparison.pairs else []), *lines)]
+        against = comparison.baseline
+        of_means, of_differences = ([MARKED.format(against)], [lines.pop(0)]) if comparison.pairs else ([], [])
+        title = "Means" + "; bold: the best" * (_BOLD[0] in parts[0])
+        texts = [_floating(parts[0], title, "means", [*of_means, *lines])]
+        texts += [_floating(part, f"Differences to {against}", "differences", of_differences) for part in parts[1:]]
+        return "\n\n".join(texts)
     return "\n\n".join([*parts, *lines])
+
+
+def _floating(table: str, title: str, label: str, lines: list[str]) -> str:
+    """Return a table of LaTeX with its caption and label, and notes below it."""
+    from tabulate import LATEX_ESCAPE_RULES
+
+    escapes = str.maketrans(dict(LATEX_ESCAPE_RULES))
+    caption, *below = [line.translate(escapes) for line in (title, *lines)]
+    head = [
+        r"\begin{table}",
+        r"\centering\footnotesize\tabcolsep=4pt",
+        rf"\caption{{{caption}}}",
+        rf"\label{{tab:{label}}}",
+    ]
+    below = [r"\par\medskip\raggedright", *(rf"\par {line}" for line in below)]
+    text = "\n".join([*head, table, *below, r"\end{table}"])
+    return text.replace(_BOLD[0], r"\textbf{").replace(_BOLD[1], "}").replace("†", r"\dag{}")
 
 
 def _with_best(comparison: Comparison, run: str, *means: str) -> list[str]:

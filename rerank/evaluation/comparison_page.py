@@ -105,7 +105,7 @@ def report(
     subtitle = f"{len(comparison.results[comparison.baseline].query_ids)} queries"
     if comparison.systems:
         subtitle += f", {len(comparison.results)} runs, compared with {comparison.baseline}"
-    marks = [f"{MARKED}."] if comparison.pairs else []
+    marks = [f"{MARKED.format(comparison.baseline)}."] if comparison.pairs else []
     sections = [Section("Summary", marks, mean_rows(comparison, marked=True), ["run", *comparison.measures], 1)]
     if comparison.pairs:
         rows = [difference_cells(comparison, *pair) for pair in comparison.pairs]

@@ -258,8 +258,8 @@ def run_experiment(
         Runs of other systems, by name, which are compared as they are. Their reciprocal rank fusion, with the
         first-stage run, is a system, too: RRF.
     inputs : mapping or None
-        Paths of index, topics, qrels, data, model, run (the base) and runs by name, which are stored with the
-        settings, so that `rerank experiment FOLDER` runs the study again.
+        Paths of index, topics, qrels, data and runs by name, which are stored with the settings beside that of a base
+        "model:FILE" or "run:FILE", so that `rerank experiment FOLDER` runs the study again.
     **settings : object
         Settings of the study by name, e.g. `k=50, ranker="lambdamart"`, see `Study`.
 
@@ -280,8 +280,9 @@ def run_experiment(
 
     """
     check_names("study", settings, [setting.name for setting in fields(Study)])
+    given = replace(study or Study(), **settings)
     with output_folder(output) as folder:
-        with prepare(source, topics, qrels, replace(study or Study(), **settings), runs) as prepared:
+        with prepare(source, topics, qrels, given, runs) as prepared:
             trials = [_trial(prepared, folds, not number) for number, folds in enumerate(prepared.folds)]
         study = prepared.study
         results = {system: _mean_result(prepared.qrels, trials, system, study.measures) for system in trials[0].runs}
@@ -291,7 +292,9 @@ def run_experiment(
         if folder is not None:
             with staged_output(folder, last=SETTINGS) as staging:
                 _write(result, study, staging)
-                write_settings(staging, folder, study.to_dict(), inputs or {}, result.resources)
+                write_settings(
+                    staging, folder, study.to_dict(), {**given.base_file, **(inputs or {})}, result.resources
+                )
     return result
 
 

@@ -143,6 +143,12 @@ class Study:
         )
         return {name: None, "LambdaSMART" if name == "LambdaMART" else f"{name} from {kind}": base}
 
+    @property
+    def base_file(self) -> dict[str, Path]:
+        """File of a base model:FILE or run:FILE, by its kind; empty for others."""
+        kind, _, file = str(self.base).partition(":")
+        return {kind: Path(file)} if kind in (MODEL, RUN) and file and isinstance(self.base, str) else {}
+
     def starting(self, default: str, names: tuple[str, ...] | None = None) -> Study:
         """Return the study with the fitted model that its base names, and a default base.
 
@@ -205,7 +211,7 @@ class Study:
         with at("study"):
             settings = _STUDY.read(values)
         recipe = None if settings["recipe"] is None else Recipe.from_dict(settings["recipe"])
-        base = model if settings["base"] in FILES and model is not None else settings["base"]
+        base = model if str(settings["base"]).startswith(FILES) and model is not None else settings["base"]
         return cls(**{**settings, "recipe": recipe, "base": base})
 
 
@@ -254,12 +260,16 @@ def write_settings(
     staging  where the file is written
     folder   of the study, from which the paths of the inputs are
     """
+    stored = _paths(inputs, lambda path: Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix())
+    base = study["base"]
+    if base in FILES and (kind := base.rstrip(":")) in stored:
+        base = f"{kind}:{stored[kind]}"
     settings = {
         "format": FORMAT,
         "version": VERSION,
         "versions": versions(),
-        "study": dict(study),
-        "inputs": _paths(inputs, lambda path: Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()),
+        "study": {**study, "base": base},
+        "inputs": stored,
         "checksums": _paths(inputs, _checksum),
         "resources": dict(resources),
     }

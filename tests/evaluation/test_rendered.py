@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.evaluation.comparison import compare, compare_results, notes, render
+from rerank.evaluation.comparison import MARKED, compare, compare_results, notes, render
 from rerank.evaluation.evaluate import evaluate
 
 
@@ -84,7 +84,7 @@ def test_json_says_null_where_a_figure_is_without_bound() -> None:
     assert json.loads(text, parse_constant=pytest.fail)["runs"]["high"]["against_baseline"]["RR"]["t"] is None
 
 
-def test_latex_is_booktabs_with_marks_and_its_notes_as_comments(compared) -> None:
+def test_latex_is_booktabs_with_caption_label_marks_and_notes(compared) -> None:
     text = render(compared, "latex")
     assert [text.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\begin{tabular}")] == [2, 2, 2, 2]
     mark = "**" if compared.p_values["good_1%"]["RR"] < 0.01 else "*"
@@ -93,7 +93,11 @@ def test_latex_is_booktabs_with_marks_and_its_notes_as_comments(compared) -> Non
     best = rf"\textbf{{1.0000{mark}}}"
     assert [r"good\_1\%", best, best] in cells
     assert ["bad", *(f"{compared.results['bad'][measure]:.4f}" for measure in compared.measures)] in cells
-    assert "% policy" in text
+    assert [rf"\label{{tab:{name}}}" in text for name in ("means", "differences")] == [True, True]
+    assert r"\caption{Differences to bad}" in text
+    notes_of_means = text.partition(r"\end{table}")[0].partition(r"\end{tabular}")[2]
+    assert rf"\par {MARKED.format('bad')}".replace("†", r"\dag{}") in notes_of_means
+    assert r"\par policy: as trec\_eval" in notes_of_means
     for line in text.splitlines():
         assert not line or line.startswith(("%", "\\")) or line.endswith(r"\\")
 

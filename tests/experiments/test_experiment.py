@@ -127,7 +127,9 @@ def test_study_starts_from_a_run_of_another_system(index: rerank.Index, collecti
     run = replace(index.search(collection.topics, 20, field="title"), name="title")
     rerank.write_run(run, tmp_path / "title.run")
     study = replace(STUDY, folds=3, history=False, candidates="bm25", base=f"run:{tmp_path / 'title.run'}")
-    result = run_experiment(index, collection.topics, collection.qrels, study=study)
+    result = run_experiment(index, collection.topics, collection.qrels, tmp_path / "study", study)
+    settings = json.loads((tmp_path / "study" / "settings.json").read_text())
+    assert (settings["study"]["base"], settings["inputs"]) == ("run:../title.run", {"run": "../title.run"})
     assert list(result.results) == ["BM25", "base", "unsupervised", *SYSTEMS]
     assert result.comparison.baseline == "base"
     assert result.results["base"]["AP"] == rerank.evaluate(collection.qrels, run, ["AP"], complete=True)["AP"]
