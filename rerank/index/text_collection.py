@@ -43,8 +43,8 @@ class TextCollection(Collection):
     """
 
     _without_history: ClassVar[str] = (
-        "texts: without an index, the model's features of similar judged queries are missing. Pass the index, and "
-        "a mapping by id, where there are documents of it."
+        "texts: without an index, the model's features of similar judged queries are missing, as in the estimate of "
+        "`rerank train` on texts without ids; only documents of its index have them."
     )
 
     def __init__(self, statistics: Statistics, passages: Passages | None = None, are_own: bool = False) -> None:

@@ -890,11 +890,14 @@ class Ranker(Estimator):
         """Return what a fitted ranker is as a table, for a notebook."""
         return text_table(list(self.about().items()), ("", ""), 2, "html") if self.__sklearn_is_fitted__() else None
 
-    def __str__(self) -> str:
-        """Return the parameters that are not the defaults, and of a fitted ranker its size."""
+    def __repr__(self) -> str:
+        """Return the parameters that are not the defaults, and what a fitted ranker is and was trained on."""
         if not self.__sklearn_is_fitted__():
-            return repr(self)
-        return f"{self!r}: {self.size_in_words()}, {counted(self.n_features_in_, 'feature')}"
+            return super().__repr__()
+        collection = self.about()["collection"]
+        made = "" if collection == NOT_STORED else f", trained on an index of {collection}"
+        features = counted(self.n_features_in_, "feature")
+        return f"{super().__repr__()}: {self.size_in_words()}, {features}, starts from {self.base_}{made}"
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "base_"):

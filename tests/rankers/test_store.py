@@ -26,7 +26,9 @@ def test_model_comes_back_whole(model, test, tmp_path) -> None:
     again = read_model(path)
     np.testing.assert_array_equal(again.predict(test), model.predict(test))
     assert again.get_params() == model.get_params()
-    assert str(again) == f"{model!r}: 5 trees, {len(model.forest_.leaf_value)} leaves, 8 features"
+    size = f"5 trees, {len(model.forest_.leaf_value)} leaves, 8 features"
+    made = "starts from nothing, trained on an index of 3 documents"
+    assert str(again) == repr(again) == f"{model.unfitted_copy()!r}: {size}, {made}"
     assert str(LambdaMART()) == "LambdaMART()"
     assert again.feature_names_ == model.feature_names_
     assert again.recipe_ == {"fields": ["title"]}
