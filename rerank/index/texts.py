@@ -408,30 +408,50 @@ def _parts(word: re.Match[str], terms: frozenset[str]) -> Spans:
     return [[word.start() + begin, word.start() + end] for begin, end in zip(begins, ends, strict=True)]
 
 
+_SENTENCE = re.compile(r"[.?!]\s+")  # between two
+_LEFT_OUT = "… ", " …"  # before an excerpt that begins in a sentence, and after one that ends before the text
+
+
 def excerpt(text: str, spans: Spans, longest: int) -> tuple[str, Spans]:
-    """Return the part of a text, of at most `longest` characters, that has most matches, and the matches in it."""
+    """Return the part of a text, of at most `longest` characters, that has most matches, and the matches in it.
+
+    It begins with a sentence where one begins near the matches; an ellipsis stands for what is left out.
+    """
     if not longest or len(text) <= longest:
         return text, spans
-    margin = longest // 8
+    before, after = _LEFT_OUT if longest > 8 else ("", "")
+    room = longest - len(before + after)
+    margin = room // 8
     begins = [begin for begin, _ in spans]
     ends = [end for _, end in spans]
-    starts = [0, *(_sentence(text, begin, longest // 3, margin) for begin in begins)]
-    counts = [bisect_right(ends, start + longest) - bisect_left(begins, start) for start in starts]
-    first = min(starts[counts.index(max(counts))], len(text) - longest)
-    if first > 0 and text[first - 1] != " ":  # not in the middle of a word
+    starts = [0, *(_sentence(text, begin, room // 2, margin) for begin in begins)]
+    counts = [bisect_right(ends, start + room) - bisect_left(begins, start) for start in starts]
+    first = starts[max(range(len(starts)), key=lambda number: (counts[number], _begins_sentence(text, starts[number])))]
+    if first > len(text) - room:
+        found = _SENTENCE.search(text, len(text) - room, first)
+        first = found.end() if found else len(text) - room
+    if _begins_sentence(text, first):
+        before = ""
+    elif text[first - 1] != " ":  # not in the middle of a word
         space = text.find(" ", first, first + margin + 1)
         first = space + 1 if space >= 0 else first
-    last = first + longest
+    last = first + room
     if last < len(text):
         space = text.rfind(" ", last - margin, last)
         last = space if space >= 0 else last
-    return text[first:last], [[begin - first, end - first] for begin, end in spans if first <= begin and end <= last]
+    cut = f"{before}{text[first:last]}{after if last < len(text) else ''}"
+    moved = len(before) - first
+    return cut, [[begin + moved, end + moved] for begin, end in spans if first <= begin and end <= last]
 
 
 def _sentence(text: str, place: int, most: int, margin: int) -> int:
     """Return where the sentence of a place begins, or a margin before the place where that is more than `most`."""
-    end = max(text.rfind(mark, max(0, place - most), place) for mark in (". ", "? ", "! "))
-    return end + 2 if end >= 0 else max(0, place - margin)
+    ends = [found.end() for found in _SENTENCE.finditer(text, max(0, place - most), place)]
+    return ends[-1] if ends else max(0, place - margin)
+
+
+def _begins_sentence(text: str, place: int) -> bool:
+    return place == 0 or re.search(r"[.?!]\s+$", text[max(0, place - 4) : place]) is not None
 
 
 def run_passages(index: BoundIndex, run: Run, topics: Topics) -> list[Passage]:

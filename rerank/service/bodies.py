@@ -272,7 +272,7 @@ class Search(Ranked):
     )
     fields: Names = Field([], description="Fields of the documents to return; none by default.")
     excerpt: Annotated[int, Field(ge=0, le=MOST_EXCERPT)] = Field(
-        0, description="Longest text of a field: the part with most matches. 0 is all of it."
+        0, description="Longest text of a field: the part with most matches, with … for what is left out. 0 is all."
     )
     highlight: bool = Field(False, description="Whether to return where words of the query are.")
     explain: bool = Field(

@@ -239,11 +239,11 @@ class Engine:
         self.examples = self._titles() if isinstance(self.collection, Index) else []
 
     def _titles(self) -> list[str]:
-        """Return the first eight words of the titles, or else the texts, of three documents: queries to begin with."""
+        """Return the titles, or else the first words of the texts, of three documents: queries to begin with."""
         spread = np.linspace(0, len(self.index.forward.doc_ids) - 1, 5)[1:-1].astype(np.int64)
         documents = map(stored_fields, self.index.stored_documents(spread))
         texts = [str(document.get("title") or document.get(self.text_field) or "") for document in documents]
-        return list(dict.fromkeys(" ".join(text.split()[:8]) for text in texts if text.strip()))
+        return list(dict.fromkeys(excerpt(" ".join(text.split()), [], 100)[0] for text in texts if text.strip()))
 
     def take(self, rankings: Sequence[Ranking]) -> None:
         """Serve rankings from now on, the first under all its names; raises RerankError where one cannot be."""

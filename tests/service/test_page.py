@@ -112,19 +112,30 @@ def test_page_ranks_texts(browser: Browser, server: Running) -> None:
     texts = ["a stone", "<b>amber</b> and amber", "amber stone"]
     answer = server.post("/rerank", {"query": "amber stone", "documents": texts}).json()
     browser.value(
-        "document.querySelector('#texts').open = true; document.querySelector('#text-query').value = 'amber stone';"
+        "document.querySelector('#tab-texts').click(); document.querySelector('#text-query').value = 'amber stone';"
         f"document.querySelector('#text-box').value = {json.dumps(chr(10).join(texts))};"
         "document.querySelector('#text-form').requestSubmit()"
     )
     _wait(browser, "document.querySelectorAll('#ranked li').length == 3")
     shown = browser.value("[...document.querySelectorAll('#ranked li')].map(e => e.lastChild.textContent.trim())")
     assert shown == [texts[result["index"]] for result in answer["results"]]
+    assert browser.value("document.querySelector('#found').hidden && document.title") == "Rank texts - rerank"
+    browser.value("history.back()")
+    _wait(browser, "document.querySelector('#texts').hidden && !document.querySelector('#found').hidden")
+    assert browser.value("document.querySelector('#tab-search').ariaCurrent") == "page"
 
 
 def test_lists_are_aligned_by_rank_and_buttons_can_be_hit(browser: Browser, server: Running) -> None:
     _open(browser, server, query="amber%20stone")
-    top = "[...document.querySelectorAll('#{} li')].map(e => e.getBoundingClientRect().top)"
-    assert browser.value(top.format("bm25")) == browser.value(top.format("reranked"))
+    top = "[...document.querySelectorAll('#{} li')].map(e => e.getBoundingClientRect().top + scrollY)"
+    before = browser.value(top.format("bm25"))
+    assert before == browser.value(top.format("reranked"))
+    browser.value("document.activeElement.blur()")
+    _press(browser, "j", "e")
+    assert browser.value("document.querySelector('#reranked .why').getBoundingClientRect().height") > 50
+    assert [browser.value(top.format(name)) for name in ("bm25", "reranked")] == [before, before]
+    _press(browser, "j")  # the panel lies over what is read next
+    assert browser.value("document.querySelectorAll('.why').length") == 0
     sizes = browser.value(
         "[...document.querySelectorAll('button, summary')].filter(e => e.offsetParent)"
         ".flatMap(e => [e.getBoundingClientRect().width, e.getBoundingClientRect().height])"

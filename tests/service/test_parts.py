@@ -53,7 +53,7 @@ def test_any_json_is_answered_or_refused_with_a_place(plain: Running, body: Any)
 def test_an_excerpt_is_a_part_of_the_text_with_its_matches(text: str, longest: int) -> None:
     spans = [[begin, begin + 1] for begin, letter in enumerate(text) if letter == "a"]
     part, kept = excerpt(text, spans, longest)
-    assert part in text
+    assert part.removeprefix("… ").removesuffix(" …") in text
     assert not longest or len(part) <= longest
     assert all(part[begin:end] == "a" for begin, end in kept)
     if not longest or len(text) <= longest:
@@ -72,7 +72,15 @@ def test_an_excerpt_begins_at_a_sentence_that_is_near() -> None:
     text = "b " * 60 + "end. Here are some words before the a. " + "c " * 60
     place = text.index(" a.") + 1
     part, kept = excerpt(text, [[place, place + 1]], 120)
-    assert part.startswith("Here are")
+    assert (part[:8], part[-2:]) == ("Here are", " …")
+    assert [part[begin:end] for begin, end in kept] == ["a"]
+
+
+def test_an_excerpt_that_begins_in_a_sentence_says_so() -> None:
+    text = "b " * 200 + "a. An end."
+    part, kept = excerpt(text, [[len("b " * 200), len("b " * 200) + 1]], 60)
+    assert part.startswith("… b b ")
+    assert part.endswith(" a. An end.")
     assert [part[begin:end] for begin, end in kept] == ["a"]
 
 

@@ -101,8 +101,7 @@ function drawStart({ documents, examples, served }) {
   $("examples").replaceChildren("Try: ", ...examples.map((text) => make("a", { href: `#q=${encodeURIComponent(text)}` }, text)));
   $("examples").hidden = !examples.length;
   $("start").hidden = Boolean(state.query);
-  $("form").hidden = !documents;
-  if (!documents) $("texts").open = true;
+  $("tabs").hidden = !documents;
 }
 
 async function rankTexts() {
@@ -145,6 +144,8 @@ async function search() {
     $("start").hidden = true;
     const hash = `#q=${encodeURIComponent(query)}`;
     if (location.hash !== hash) history.pushState(null, "", hash);
+    $("tab-search").href = hash;
+    showTab();
     draw();
     const moved = state.hits.filter((hit) => hit.rank !== hit.bm25.rank).length;
     const documents = `${state.hits.length} document${state.hits.length === 1 ? "" : "s"}`;
@@ -198,6 +199,7 @@ function item(hit, list) {
   for (const part of entry.children) part.addEventListener("click", () => report({ clicks: [hit.id] }));
   entry.append(tools(hit, entry, list));
   entry.addEventListener("focusin", () => pair(hit.id));
+  entry.addEventListener("focusout", (event) => leave(event, entry));
   entry.addEventListener("mouseenter", () => pair(hit.id));
   return entry;
 }
@@ -238,8 +240,8 @@ function tools(hit, entry, list) {
     row.append(make("button", { type: "button", class: "why-button", "aria-expanded": "false", onclick: () => explain(hit, entry) }, "Why"));
   }
   const isLikely = list !== "bm25" && hit.probability !== undefined; // of a calibrated model
-  const shown = isLikely ? `${Math.round(100 * hit.probability)} % likely relevant` : score.toFixed(3);
-  row.append(make("span", { class: "id" }, hit.id), make("span", { class: "score", title: `score ${score}` }, shown));
+  const shown = isLikely ? `${Math.round(100 * hit.probability)} % likely relevant` : `score ${score.toFixed(3)}`;
+  row.append(make("span", { class: "id" }, `id ${hit.id}`), make("span", { class: "score", title: `score ${score}` }, shown));
   return row;
 }
 
@@ -257,13 +259,26 @@ function explain(hit, entry) {
     bar.style.width = `${(100 * Math.abs(each.contribution)) / largest}%`;
     const value = each.value === null ? "missing" : Number(each.value.toPrecision(4)).toString();
     const sign = each.contribution < 0 ? "−" : "+";
-    const row = make("tr", {}, make("th", { scope: "row" }, each.feature), make("td", { class: "number" }, value),
+    const row = make("tr", {}, make("th", { scope: "row" }, ...broken(each.feature)), make("td", { class: "number" }, value),
       make("td", { class: "number" }, `${sign}${Math.abs(each.contribution).toFixed(3)}`), make("td", { class: "bar-cell" }, bar));
     return each.meaning ? [row, make("tr", {}, make("td", { class: "meaning", colspan: 4 }, each.meaning))] : [row];
   });
   const names = [["Feature", ""], ["Value", "number"], ["Adds to score", "number"], ["", ""]];
   const head = make("tr", {}, ...names.map(([name, kind]) => make(name ? "th" : "td", name ? { scope: "col", class: kind } : {}, name)));
-  entry.append(make("table", { class: "why" }, make("thead", {}, head), make("tbody", {}, ...rows)));
+  const panel = make("div", { class: "why" }, make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+  entry.append(panel);
+  panel.scrollIntoView({ block: "nearest" });
+}
+
+// The parts of a name of a feature, between which a line may end.
+const broken = (name) => name.split(/(?<=[._])/).flatMap((part, number) => (number ? [make("wbr"), part] : [part]));
+
+// A panel that lies over the next rows is closed when these are read.
+function leave(event, entry) {
+  const panel = entry.querySelector(".why");
+  if (panel && !entry.contains(event.relatedTarget) && getComputedStyle(panel).position === "absolute") {
+    entry.querySelector(".why-button").click();
+  }
 }
 
 function pair(id) {
@@ -349,13 +364,25 @@ function onKey(event) {
   event.preventDefault();
 }
 
+function showTab() {
+  const isTexts = location.hash === "#texts" || (state.models.size > 0 && !state.documents);
+  for (const id of ["form", "status", "found"]) $(id).hidden = isTexts;
+  $("texts").hidden = !isTexts;
+  for (const id of ["tab-search", "tab-texts"]) $(id).removeAttribute("aria-current");
+  $(isTexts ? "tab-texts" : "tab-search").setAttribute("aria-current", "page");
+  document.title = `${isTexts ? "Rank texts - " : state.query ? `${state.query} - ` : ""}rerank`;
+  return isTexts;
+}
+
 function fromAddress() {
+  if (showTab()) return;
   const query = new URLSearchParams(location.hash.slice(1)).get("q");
   if (query && query !== state.query) {
     $("query").value = query;
     search();
   } else if (!query && state.query) { // back to the first screen
     Object.assign(state, { query: "", hits: [], token: "", number: state.number + 1 });
+    $("tab-search").href = "#";
     $("query").value = $("status").textContent = "";
     $("start").hidden = false;
     draw();
@@ -371,8 +398,9 @@ $("text-form").addEventListener("submit", (event) => {
   event.preventDefault();
   rankTexts();
 });
+$("settings").addEventListener("submit", (event) => event.preventDefault()); // Enter in a token changes it
 for (const id of ["model", "candidates"]) $(id).addEventListener("change", search);
-$("token").addEventListener("change", () => readModels().then(search, complain));
+$("token").addEventListener("change", () => readModels().then(showTab).then(search, complain));
 $("more").addEventListener("click", () => {
   state.all = true;
   draw();
