@@ -9,6 +9,10 @@ from rerank.runtime.json_text import parse_json
 from rerank.types.retriever import CONTENTS
 
 SOLR_MODELS = b".ltr.model."
+_OF_FEATURES = {  # what is in a file of features, and no model: what it is, and where the model is
+    b".ltr.feature.": ("a feature store of Solr", "schema/model-store"),
+    b'"featureset"': ("a feature set of the plug-ins for Elasticsearch and OpenSearch", "GET _ltr/_model/NAME"),
+}
 _IN_LISTS = b'"model/', SOLR_MODELS  # what a list of the plug-ins' or of Solr's models has, and a dump has not
 _OF_STORES = b'"definition"', b'"models"', b'"managedList"'  # of the plug-ins, of Solr's answer and of Solr's file
 
@@ -16,8 +20,12 @@ _OF_STORES = b'"definition"', b'"models"', b'"managedList"'  # of the plug-ins, 
 def stored_model(content: bytes) -> tuple[bytes | LinearModel, tuple[str, ...] | None]:
     """Return the model in a request or an answer of an engine's model store, and the names of its feature set, if any.
 
-    Content of another form is returned as it is; raises FormatFault for several models, and for normalised features.
+    Content of another form is returned as it is; raises FormatFault for several models, for none but features, and for
+    normalised features.
     """
+    what, place = next((found for mark, found in _OF_FEATURES.items() if mark in content), (None, None))
+    if what is not None:
+        raise FormatFault("a model", what, remedy=f"Import its model ({place}), which names the features.")
     marks = {b"{": _OF_STORES, b"[": _IN_LISTS}.get(content.lstrip()[:1], ())
     if not any(mark in content for mark in marks):
         return content, None

@@ -220,6 +220,11 @@ def test_rows_that_count_from_0_have_the_columns_of_lightgbm(tmp_path: Path) -> 
         (json.dumps(['{ "nodeid": 0, "leaf": 1 }']).encode(), "got a list of texts. Join them: '['"),
         (b"\x08\x03\x12\x08CatBoost", "got ONNX or Core ML, which are not read. Import the model that it was made of"),
         (b"binf\x00\x00", "got the old binary form of XGBoost. Save the model with save_model"),
+        (b'[{"class": "org.apache.solr.ltr.feature.SolrFeature"}]', "expected a model, got a feature store of Solr."),
+        (
+            b'{"featureset": {"features": []}}',
+            "got a feature set of the plug-ins for Elasticsearch and OpenSearch. Imp",
+        ),
         (b"version https://git-lfs.github.com/spec/v1\n", "got the pointer of Git LFS to it. Fetch it with"),
     ],
 )
