@@ -339,7 +339,11 @@ def query_column(qid: Any, group: Any, X: Any, prefix: str = "") -> Any:
 def _checked_queries(qid: object, n_rows: int) -> NDArray[Any]:
     """Return the query of each row, (n_rows,) numbers or text; qid may have the shape (n_rows, 1), too."""
     if qid is None:
-        raise InvalidInputError("qid: expected the query of every row, got none. Pass qid= or group=.")
+        raise InvalidInputError(
+            "qid: expected the query of every row, got none. Pass qid= or group=; scikit-learn's searches pass qid on "
+            "after sklearn.set_config(enable_metadata_routing=True) and "
+            "ranker.set_fit_request(qid=True).set_score_request(qid=True)."
+        )
     queries = np.asarray(unmasked(qid))
     if queries.shape == (n_rows, 1):
         queries = queries[:, 0]

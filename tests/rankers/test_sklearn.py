@@ -102,6 +102,12 @@ def test_clone_and_pickle_keep_what_they_should(name: str) -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
 
 
+def test_search_without_requests_says_how_queries_are_passed_on() -> None:
+    search = GridSearchCV(_small(LambdaMART), {"num_leaves": [4]}, cv=GroupKFold(2), refit=False)
+    with pytest.warns(UserWarning, match=r"set_fit_request\(qid=True\)\.set_score_request\(qid=True\)"):
+        search.fit(X, Y, qid=QID, groups=QID)
+
+
 def test_clone_keeps_a_fitted_base_and_requests_and_copies_members(routing) -> None:
     base = _small(LambdaMART).fit(X, Y, qid=QID)
     model = LambdaMART(base=base, n_estimators=2).set_fit_request(qid=True)
