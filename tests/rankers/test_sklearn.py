@@ -102,6 +102,7 @@ def test_clone_and_pickle_keep_what_they_should(name: str) -> None:
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
 
 
+@pytest.mark.filterwarnings("ignore:One or more of the test scores")
 def test_search_without_requests_says_how_queries_are_passed_on() -> None:
     search = GridSearchCV(_small(LambdaMART), {"num_leaves": [4]}, cv=GroupKFold(2), refit=False)
     with pytest.warns(UserWarning, match=r"set_fit_request\(qid=True\)\.set_score_request\(qid=True\)"):
