@@ -92,10 +92,8 @@ def command(
     statistics of the collection. `--min-score` and `--abstain` need a model of `rerank train INDEX TOPICS QRELS`.
     """
     from rerank.files.texts import read_texts
-    from rerank.pipeline.diversify import parse_method
     from rerank.pipeline.rerank import rerank_topics
 
-    read_if(parse_method, method)
     if texts is not None:
         refuse_beside("--texts", ("cluster", "method", "remove_query"))
     ranker = read_ranker(model)
@@ -106,6 +104,8 @@ def command(
     run = read_if(rerank.read_run, file)
     files = files_of_model(model, file, base, base_run)
     with opened_for_model(index, run_files, other_index, cluster, topics, remove_query=remove_query) as opened:
+        if method is not None:
+            rerank.diversify(opened, rerank.Run.of({}), method)  # refused now, not after the work
         if texts is None and run is not None and file is not None:
             check_pairs(run, file, opened, queries, topics)
         with errors_with_files({**files, "scores": file or "--run"}):

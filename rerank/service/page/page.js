@@ -276,7 +276,7 @@ const broken = (name) => name.split(/(?<=[._])/).flatMap((part, number) => (numb
 // A panel that lies over the next rows is closed when these are read.
 function leave(event, entry) {
   const panel = entry.querySelector(".why");
-  if (panel && !entry.contains(event.relatedTarget) && getComputedStyle(panel).position === "absolute") {
+  if (panel && document.hasFocus() && !entry.contains(event.relatedTarget) && getComputedStyle(panel).position === "absolute") {
     entry.querySelector(".why-button").click();
   }
 }
@@ -357,6 +357,7 @@ function onKey(event) {
     h: () => focusOn("bm25", Math.max(number, 0)),
     l: () => focusOn(isReranked() ? "reranked" : "bm25", Math.max(number, 0)),
     e: () => entry?.querySelector(".why-button")?.click(),
+    Escape: () => entry?.querySelector(".why-button[aria-expanded=true]")?.click(),
   };
   if (entry && /^[0-9]$/.test(event.key) && Number(event.key) < state.labels.length) judge(entry.dataset.id, Number(event.key));
   else if (actions[event.key]) actions[event.key]();
