@@ -81,10 +81,11 @@ class TrainingInputs:
         history = History.learn(self.index, self.topics, self.judgements)
         return replace(self, index=self.index.using(history=history), history=history)
 
-    def check_base(self, base: Any, run: Run) -> None:
-        """Refuse a base of a feature or a query that the data will not have, before they are computed."""
-        some = run.head(1) if self.keep_sources or not isinstance(run, UnionRun) else run.without_sources().head(1)
-        check_base(base, self.index.some_features((), some, self.topics, recipe=self.recipe))
+    def checked(self, base: Any, run: Run) -> TrainingInputs:
+        """Return the inputs; refuse a base of a feature or a query that their data will not have."""
+        some = run if self.keep_sources or not isinstance(run, UnionRun) else run.without_sources()
+        check_base(base, self.index.some_features((), some.head(1), self.topics, recipe=self.recipe))
+        return self
 
     def of_folds(
         self, run: Run, k: int | None, data: RankingData, folds: Mapping[str, int]

@@ -152,6 +152,8 @@ def train(
         sources = sources_of(searched, candidates, k)
         inputs = TrainingInputs(searched, topics, None, recipe, depth, keep_sources=candidates is not None)
         if not isinstance(labels, Run | Clicks):
+            if tuning is not None:
+                check_tuning(tuning, model or default_model(LEARNER))
             judged, qrels = judged_queries(topics, qrels_of(labels))
             inputs = replace(inputs, topics=judged, qrels=qrels)
             trained = _train_on_judgements(inputs, sources, model, tuning, estimate, target)
@@ -181,11 +183,8 @@ def _train_on_judgements(
     if model is None:
         model = default_model(default_ranker(len(qrels)) if tuning is None else LEARNER)  # Auto cannot be tuned
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
-    if tuning is not None:
-        check_tuning(tuning, model)
     run = inputs.index.search(inputs.topics, candidates=sources)
-    inputs = inputs.with_history()
-    inputs.check_base(model.base, run)
+    inputs = inputs.with_history().checked(model.base, run)
     data = inputs.data(run, sources.k)
     log_judged(data, qrels)
     log_unknown(inputs.index.forward, qrels, data)
@@ -236,8 +235,7 @@ def _train_without_judgements(
     if len(topics):
         inputs = replace(inputs, topics=topics)
         run = inputs.index.search(topics, candidates=sources)
-        inputs.check_base(model and model.base, run)
-        data = inputs.data(run, sources.k)
+        data = inputs.checked(model and model.base, run).data(run, sources.k)
         if isinstance(labels, Run):
             learned = measured = with_gains(data, labels)
         else:
