@@ -295,7 +295,7 @@ def test_another_address_needs_a_token(index: rerank.Index, tmp_path: Path) -> N
     token = tmp_path / "token"
     token.write_text("s3cret\n")
     assert "--token-file" in refused(index.path, "--host", "0.0.0.0")
-    assert "Missing argument 'INDEX'" in refused()
+    assert "expected INDEX [MODEL ...] or --model MODEL, got neither" in refused()
     assert "expected a model file" in refused(index.path, tmp_path / "none.json")
     assert "expected a folder with a Lucene index" in refused(tmp_path / "none")
     assert "expected an address of this machine" in refused(index.path, "--host", "127.0.0.1.x.invalid")
