@@ -4,7 +4,7 @@
 
 id      `id`, `_id`, `pid`, `docid`, `doc_id` or `docno` (the first of these that exists): text without white space, or
         a whole number
-        A hit of Elasticsearch or OpenSearch (`_id`, `_source`), also of a whole answer, is the document in it
+        A hit of a search engine (`_id` and `_source`, `id` and `fields`), also of a whole answer, is the document in it
 fields  every other key: text, a list of texts, or a number, which stays a number; null, [] and {} are left out, and so
         are true, false and nested values (BEIR's `metadata`), which a warning counts; in `fields` they are refused
 folder  all files below it that end in .jsonl or .json (also with .gz), ordered by path; a warning names other files. Of
@@ -18,6 +18,7 @@ import json
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,6 +41,11 @@ ID_KEYS = ("id", "_id", "pid", "docid", "doc_id", "docno")  # a passage of MS MA
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
 BEGINNING = 1 << 16  # bytes by which the format is detected
+# Where hits have the fields: of Elasticsearch and OpenSearch (two), Vespa, Typesense, Qdrant, Weaviate, Pinecone; and
+# texts that they have beside them, or Vespa among them. What has other texts beside one of these names is no hit.
+_INSIDE = ("_source", "fields", "document", "payload", "properties", "metadata")
+_BESIDE = {"put", "uuid", "id", "source", "class", "collection"}
+_OF_VESPA = ("sddocname", "documentid")
 
 
 class CorpusDocument(dict[str, Any]):
@@ -212,10 +218,30 @@ def warn_of_skipped(files: list[Path], why: str) -> None:
         log.warning("Files of the corpus skipped, since they %s: %d (%s).", why, len(files), names)
 
 
-def of_hit(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the fields of a hit of Elasticsearch or OpenSearch with its id; other documents as they are."""
-    source = document.get("_source")
-    return {**source, "id": document.get("_id")} if isinstance(source, Mapping) else document
+def of_hit(document: Any) -> Any:
+    """Return the fields of a search engine's hit with its id, and those of an object; other documents as they are."""
+    document = _members(document)
+    if not isinstance(document, Mapping):
+        return document
+    name = next((name for name in _INSIDE if isinstance(document.get(name), Mapping)), None)
+    others = {key for key, value in document.items() if isinstance(value, str) and key[:1] != "_"}
+    if name is None or (name != _INSIDE[0] and not others <= _BESIDE):
+        return document
+    fields = {
+        key: value[0] if isinstance(value, list) and len(value) == 1 else value
+        for key, value in document[name].items()
+        if key not in _OF_VESPA
+    }
+    own = [document[key] for key in ("_id", "id", "uuid", "put") if key in document]
+    return {**fields, "id": own[0]} if own else fields
+
+
+def _members(document: Any) -> Any:
+    """Return a named tuple, an object of pydantic or a dataclass as a mapping; other documents as they are."""
+    for name in ("_asdict", "model_dump"):
+        if hasattr(document, name):
+            return getattr(document, name)()
+    return vars(document) if is_dataclass(document) else document
 
 
 def pop_id(members: dict[str, Any], keys: Sequence[str]) -> str:

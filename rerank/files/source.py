@@ -19,7 +19,7 @@ import shutil
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
@@ -67,6 +67,15 @@ AT_ENDS = 1 << 20  # bytes that are read at either end
 _COMMENT_OR_TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _NO_LINE_END = re.compile(r"[^\n]")
+_HITS = (  # where answers have hits: of Elasticsearch, OpenSearch, Solr, Vespa, Typesense, Meilisearch, Qdrant, Azure
+    ("hits", "hits"),
+    ("response", "docs"),
+    ("root", "children"),
+    ("hits",),
+    ("result", "points"),
+    ("result",),
+    ("value",),
+)
 _OF_LOG = re.compile(r"topics\.tsv|candidates\.run|features-[0-9a-f]{8}\.svm")
 
 
@@ -336,12 +345,15 @@ def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dic
     return objects_of_lines(path, text_lines(path, encoding))
 
 
-def hits_of(members: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the hits of an answer of Elasticsearch or OpenSearch, or the documents of one of Solr; others alone."""
-    hits, response = members.get("hits"), members.get("response")
-    found = hits.get("hits") if isinstance(hits, dict) else None
-    found = response.get("docs") if isinstance(response, dict) else found
-    return found if isinstance(found, list) and all(isinstance(hit, dict) for hit in found) else [members]
+def hits_of(members: Mapping[str, Any]) -> list[Any]:
+    """Return the hits in the answer of a search engine; another object alone."""
+    for path in _HITS if "id" not in members and "_id" not in members else ():
+        found: Any = members
+        for name in path:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        if isinstance(found, list) and all(isinstance(hit, Mapping) for hit in found):
+            return found
+    return [members]
 
 
 def objects_of_lines(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:

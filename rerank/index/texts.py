@@ -17,6 +17,7 @@ from rerank.features.resolved_recipe import Records
 from rerank.features.text_bm25 import bm25_scores
 from rerank.files.corpus import of_hit
 from rerank.files.rows import joined_parts
+from rerank.files.source import hits_of
 from rerank.index.bound import BoundIndex
 from rerank.index.checks import check_topics
 from rerank.index.collection import Collection
@@ -105,7 +106,7 @@ def texts_of_queries(query: str | Mapping[str, str], documents: Any, scores: Any
             f"documents: expected a mapping by query id for several queries, got {type(documents).__name__}. "
             "Pass the documents of each query."
         )
-    by_query = {str(query_id): texts for query_id, texts in documents.items()}
+    by_query = {str(query_id): listed(texts) for query_id, texts in documents.items()}
     unknown = [query_id for query_id in by_query if query_id not in topics]
     if unknown:
         raise InvalidInputError(
@@ -134,20 +135,23 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
         if len(named) < len(documents):
             raise InvalidInputError(f"{what}: expected each id once, got one again as text. Rename one of the two.")
     else:
-        texts = listed(documents)
-        named = dict(zip(position_ids(len(texts)), texts, strict=True))
+        named = dict(zip(position_ids(len(documents)), documents, strict=True))
     if not named:
         raise InvalidInputError(f"{what}: expected at least one text, got none. Pass the texts to rank.")
     return named
 
 
 def listed(documents: Any) -> Any:
-    """Return documents that are no mapping as a list: of a data frame, its rows; of hits of an engine, their fields."""
+    """Return documents by id as they are, and others as a list: rows of a data frame, fields of hits and objects."""
     if is_frame(documents):
         return [{name: value for name, value in row.items() if not is_missing(value)} for row in frame_rows(documents)]
-    if isinstance(documents, Mapping | str) or not isinstance(documents, Iterable):
-        return documents
-    return [of_hit(document) if isinstance(document, Mapping) else document for document in documents]
+    if isinstance(documents, Mapping):
+        found = hits_of(documents)
+        if any(each is documents for each in found):
+            return {doc_id: of_hit(document) for doc_id, document in documents.items()}
+        documents = found
+    is_list = isinstance(documents, Iterable) and not isinstance(documents, str)
+    return [of_hit(document) for document in documents] if is_list else documents
 
 
 def position_ids(n: int) -> list[str]:
@@ -230,6 +234,12 @@ def _batch_features(
 ) -> RankingData:
     """Return the features of the documents of some queries."""
     documents = [document for named in batch.values() for document in named.values()]
+    if not any(document.document.texts for document in documents):
+        first = next(document for named in query_texts.documents.values() for document in named.values())
+        raise InvalidInputError(
+            f"documents: expected text, got none in {shown(', '.join(map(str, first)))}. Pass texts, or mappings of "
+            "fields with text."
+        )
     if options.needed is not None:
         _warn_of_empty_fields(index, documents, options.needed)
     run = _run(

@@ -76,10 +76,10 @@ def write_documents(
     if isinstance(documents, Mapping):
         documents = (
             {**(document if isinstance(document, Mapping) else {CONTENTS: document}), "id": doc_id}
-            for doc_id, document in documents.items()
+            for doc_id, document in zip(documents, map(of_hit, documents.values()), strict=True)
         )
     for document in track(frame_rows(documents) if is_frame(documents) else documents, "reading documents"):
-        files.add(*reader.line(document._asdict() if hasattr(document, "_asdict") else document))
+        files.add(*reader.line(document))
     files.close()
     return reader.field_names()
 
@@ -106,9 +106,9 @@ class _DocumentReader:
         """Return the id and the JSON line of a document."""
         self._n_documents += 1
         self._location = getattr(document, "location", f"documents: number {self._n_documents}")
+        document = of_hit(document)
         if not isinstance(document, Mapping):
             raise self._error(f"expected a mapping with 'id' and text, got {type(document).__name__}. Pass dicts")
-        document = of_hit(document)
         key = next((key for key in ID_KEYS if key in document), None)
         if key is None:
             got = shown(", ".join(map(str, document))) if document else "no key"

@@ -125,13 +125,19 @@ class DocumentReader:
         return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
 
     def _add_other(self, name: Any, value: Any, texts: dict[str, str], numbers: dict[str, int | float]) -> None:
-        """Add a value that is not text of a field: a list of texts, or a number; refuse others of a field."""
+        """Add a value that is not text of a field: a list of texts, or a number; refuse others of a field.
+
+        What a search engine adds to a document (`_version_`, `@search.score`) is passed over.
+        """
         plain = plain_value(value)
+        is_number = name in self._numbers or name in self._runs
+        if not is_number and name not in self._fields and str(name)[:1] in ("_", "@"):
+            return
         if is_text(plain):
             if name not in self._fields:
                 raise self._unknown(name, self._fields)
             texts[name] = str(plain) if isinstance(plain, str) else " ".join(plain)
-        elif name in self._numbers or name in self._runs:
+        elif is_number:
             number = number_of(plain)
             if number is not None and abs(number) <= sys.float_info.max:  # others are missing
                 numbers[name] = number

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 from base64 import b64decode, b64encode
+from collections import namedtuple
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import make_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -265,14 +266,50 @@ def test_features_of_a_model_are_those_of_its_training(
         index.features(run, collection.topics, recipe=rerank.Recipe(), model=model)
 
 
-def test_hits_of_an_engine_are_ranked_by_their_fields(of_text: Path) -> None:
-    documents = [{"title": "amber", "body": "stone"}, {"title": "cold", "body": "water"}]
-    hits = [{"_index": "i", "_id": str(number), "_source": source} for number, source in enumerate(documents)]
-    expected = rerank.rerank_texts(of_text, "amber stone", documents)
-    assert expected[0].score > expected[1].score
-    assert rerank.rerank_texts(of_text, "amber stone", hits) == expected
-    own = rerank.rerank_texts("unsupervised", "amber stone", hits)
-    assert own == rerank.rerank_texts("unsupervised", "amber stone", documents)
+Hits = Callable[[dict[str, str]], Any]
+HITS: dict[str, Hits] = {
+    "source": lambda fields: {"_index": "i", "_id": "7", "_source": fields, "highlight": {"body": ["<em>x</em>"]}},
+    "fields": lambda fields: {"_id": "7", "_score": 1.5, "fields": {name: [text] for name, text in fields.items()}},
+    "vespa": lambda fields: {"id": "id:n:d::7", "source": "c", "fields": {**fields, "sddocname": "d"}},
+    "typesense": lambda fields: {"document": {"id": "7", **fields}, "highlights": [], "text_match": 5},
+    "qdrant": lambda fields: {"id": 7, "version": 1, "score": 0.5, "payload": fields, "vector": None},
+    "weaviate": lambda fields: {"uuid": "7", "class": "Page", "properties": fields},
+    "pinecone": lambda fields: {"id": "7", "score": 0.5, "metadata": fields},
+    "solr": lambda fields: {"id": "7", "_version_": 17, **fields},
+    "azure": lambda fields: {"@search.score": 1.5, "@search.highlights": None, "id": "7", **fields},
+    "meilisearch": lambda fields: {"id": 7, "_rankingScore": 0.5, "_formatted": fields, **fields},
+    "dataclass": lambda fields: make_dataclass("Page", fields)(**fields),
+    "named tuple": lambda fields: namedtuple("Page", fields)(**fields),
+}
+
+
+@pytest.mark.parametrize("name", HITS)
+def test_hits_of_an_engine_are_ranked_by_their_fields(of_text: Path, name: str) -> None:
+    documents = [{"title": "cold", "body": "water"}, {"title": "amber", "body": "stone"}]
+    hits = list(map(HITS[name], documents))
+    for model in (of_text, "unsupervised"):
+        expected = rerank.rerank_texts(model, "amber stone", documents)
+        assert [text.document for text in expected] == [1, 0]
+        assert rerank.rerank_texts(model, "amber stone", hits) == expected
+        by_id = rerank.rerank_texts(model, "amber stone", {"a": hits[0], "b": hits[1]})
+        assert by_id == [(["a", "b"][number], score) for number, score in expected]
+
+
+@pytest.mark.parametrize("path", ["hits hits", "response docs", "root children", "hits", "result points", "value"])
+def test_a_whole_answer_of_an_engine_is_ranked_as_its_hits(of_text: Path, path: str) -> None:
+    documents = [{"title": "cold", "body": "water"}, {"title": "amber", "body": "stone"}]
+    answer: Any = documents
+    for name in reversed(path.split()):
+        answer = {name: answer, "took": 3}
+    assert rerank.rerank_texts(of_text, "amber", answer) == rerank.rerank_texts(of_text, "amber", documents)
+
+
+def test_documents_without_any_text_are_refused_with_their_keys(of_text: Path) -> None:
+    documents = [{"year": 1967, "attributes": {"body": "amber"}}]
+    with pytest.raises(InvalidInputError, match=r"documents: expected text, got none in 'year, attributes'\."):
+        rerank.rerank_texts("unsupervised", "amber", documents)
+    mixed = [{"title": None}, {"title": "amber"}]
+    assert [text.document for text in rerank.rerank_texts("unsupervised", "amber", mixed)] == [1, 0]
 
 
 def test_a_table_of_arrow_is_ranked_as_its_rows(of_text: Path) -> None:
