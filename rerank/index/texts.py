@@ -135,7 +135,8 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
         if len(named) < len(documents):
             raise InvalidInputError(f"{what}: expected each id once, got one again as text. Rename one of the two.")
     else:
-        named = dict(zip(position_ids(len(documents)), documents, strict=True))
+        texts = list(documents)
+        named = dict(zip(position_ids(len(texts)), texts, strict=True))
     if not named:
         raise InvalidInputError(f"{what}: expected at least one text, got none. Pass the texts to rank.")
     return named
