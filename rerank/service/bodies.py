@@ -28,7 +28,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from rerank.errors import shown
-from rerank.files.corpus import ID_KEYS
+from rerank.files.corpus import ID_KEYS, of_hit
 from rerank.lucene.documents import is_text
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.probability_map import logistic
@@ -217,7 +217,8 @@ class Body(BaseModel):
         present = {key: member for key, member in value.items() if member is not None}
         named = [key for key in cls.one_of if key in present]
         if cls.one_of and len(named) != 1:
-            raise _refused(f"one of {' and '.join(cls.one_of)}", " and ".join(named) or "none", "Give exactly one.")
+            found = " and ".join(named) or shown(", ".join(value))
+            raise _refused(f"one of {' and '.join(cls.one_of)}", found, "Give exactly one.")
         return present
 
 
@@ -335,7 +336,7 @@ class Rerank(Ranked):
     """A body of /rerank in the form of Cohere, Jina, Voyage and TEI."""
 
     one_of = ("documents", "texts")
-    ignored = ("truncate",)
+    ignored = ("truncate", "return_len")
     other_keys = True
     query: Query = Field(description="The query.")
     documents: list[Document] | None = Field(
@@ -352,7 +353,12 @@ class Rerank(Ranked):
         None, description="The same for Voyage's clients; the answer then has `data`, with texts as documents."
     )
     truncation: bool | None = Field(None, description="Sent by Voyage's clients: no effect but the form of the answer.")
-    return_documents: bool = Field(True, description="Whether to return the documents.")
+    rank_fields: Names = Field(
+        [],
+        description="Members of the documents to rank by; those that are no fields of the index are one text. By "
+        "default all that are fields.",
+    )
+    return_documents: bool = Field(True, strict=False, description="Whether to return the documents.")
     return_text: bool = Field(False, description="Whether to return the texts of `texts`.")
     return_passages: bool = Field(
         False, description="Whether to return the passage of each document that fits the query best."
@@ -388,8 +394,18 @@ class Rerank(Ranked):
         models = (self.model or served,)
         job = RerankJob(self, models, len(self.items), named=models, doc_ids=_ids_of(self.items, place))
         if job.doc_ids is None:
-            job.documents = [_document(item, f"{place}[{n}]", names, field) for n, item in enumerate(self.items)]
+            items = [self._ranked_part(of_hit(item), names) for item in self.items]
+            job.documents = [_document(item, f"{place}[{n}]", names, field) for n, item in enumerate(items)]
         return job
+
+    def _ranked_part(self, item: Any, names: Sequence[str]) -> Any:
+        """Return the members of a document that are ranked by, those that are no fields of the index as a text."""
+        if isinstance(item, str) or not self.rank_fields:
+            return item
+        part = {name: item[name] for name in self.rank_fields if name in item}
+        others = [part.pop(name) for name in list(part) if name not in names and is_text(part[name])]
+        text = "\n".join(other if isinstance(other, str) else " ".join(other) for other in others)
+        return {**part, _TEXT: text} if others else part
 
     def answer(self, job: Job, path: str) -> Any:
         """Return what is answered, in the form that the body and the path ask for."""

@@ -272,6 +272,40 @@ def test_rerank_answers_in_the_shape_of_its_clients(server: Running) -> None:
     assert set(without["results"][0]) == {"index", "relevance_score"}
 
 
+def test_rerank_reads_the_members_that_rank_fields_names(server: Running) -> None:
+    texts = ["stone river", "amber amber", "amber cedar"]
+    documents = [{"id": str(n), "title": "cedar", "chunk": text, "tags": ["x"]} for n, text in enumerate(texts)]
+    body = {"query": "amber", "raw_scores": True}
+    scores = {}
+    for name, given in (
+        ("chunk", {"documents": documents, "rank_fields": ["chunk"]}),
+        ("text", {"documents": texts}),
+        ("both", {"documents": documents, "rank_fields": ["title", "chunk", "tags"]}),
+        ("titled", {"documents": [{"title": "cedar", "text": f"{text}\nx"} for text in texts]}),
+        ("strings", {"documents": texts, "rank_fields": ["chunk"]}),
+    ):
+        results = server.post("/v1/rerank", {**body, **given}).json()["results"]
+        scores[name] = [(each["index"], each["relevance_score"]) for each in results]
+    assert scores["chunk"] == scores["text"] == scores["strings"]
+    assert scores["both"] == scores["titled"] != scores["text"]
+    refused = server.post("/v1/rerank", {**body, "documents": documents, "rank_fields": ["other"]}).json()["error"]
+    assert refused["place"] == "body.documents[0]"
+
+
+def test_rerank_takes_hits_of_an_engine_and_the_body_of_an_xinference_client(server: Running) -> None:
+    texts = ["stone river", "amber amber", "amber cedar"]
+    expected = server.post("/v1/rerank", {"query": "amber", "documents": [{"body": text} for text in texts]}).json()
+    hits = [{"_index": "i", "_id": str(n), "_source": {"body": text, "price": 3}} for n, text in enumerate(texts)]
+    body = {"query": "amber", "documents": hits, "return_documents": "false", "return_len": "true"}
+    results = server.post("/v1/rerank", body).json()["results"]
+    assert [(each["index"], each["relevance_score"]) for each in results] == [
+        (each["index"], each["relevance_score"]) for each in expected["results"]
+    ]
+    assert all("document" not in each for each in results)
+    refused = server.post("/v1/rerank", {"model": "model", "input": {"query": "amber", "documents": texts}}).json()
+    assert refused["error"]["found"] == "'model, input'"
+
+
 def test_models_names_what_requests_can_ask_for(server: Running) -> None:
     answer = server.client.get("/models").json()
     assert answer["served"] == "model"
