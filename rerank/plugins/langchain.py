@@ -3,9 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForRetrieverRun, Callbacks
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+    Callbacks,
+)
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import run_in_executor
 from pydantic import ConfigDict, PrivateAttr
 
 from rerank.plugins.texts import DocumentRetriever, TextReranker
@@ -98,14 +103,23 @@ class RerankRetriever(BaseRetriever):
             self.index, self.model, self.candidates, min_score=self.min_score, abstain=self.abstain
         )
 
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
         """Return the best documents, best first, with the scores of `RerankCompressor` in their metadata."""
         return [
             Document(
                 id=doc_id, page_content=text, metadata={**metadata, "id": doc_id, **_scores(score, self._retriever)}
             )
-            for doc_id, score, text, metadata in self._retriever.find(query, self.k)
+            for doc_id, score, text, metadata in self._retriever.find(query, self.k if k is None else k)
         ]
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        """Return the same, from a thread."""
+        manager = run_manager.get_sync()
+        return await run_in_executor(None, self._get_relevant_documents, query, run_manager=manager, k=k)
 
 
 def _scores(score: float, ranking: TextReranker | DocumentRetriever) -> dict[str, float | None]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.bridge.pydantic import ConfigDict, PrivateAttr
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 
@@ -30,6 +30,8 @@ class RerankPostprocessor(BaseNodePostprocessor):
         for a calibrated model, whose scores are probabilities.
 
     """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     index: Any = None
     model: Any = UNSUPERVISED

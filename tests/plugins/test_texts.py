@@ -131,6 +131,9 @@ def test_llamaindex_postprocessor_orders_nodes(
     assert [(int(each.node.node_id), each.score) for each in kept] == expected[:5]
     with pytest.raises(rerank.RerankError, match="query_bundle: expected the query, got none"):
         postprocessor.postprocess_nodes(nodes)
+    assert RerankPostprocessor.from_dict(postprocessor.to_dict()).top_n == 5
+    with pytest.raises(ValueError, match="topn"):
+        RerankPostprocessor(index=index, model=model_file, topn=5)
 
 
 def test_haystack_component_orders_documents_in_a_pipeline(
@@ -359,6 +362,19 @@ def test_retrievers_of_frameworks_find_what_rerank_returns(
     found = _found_by(framework, index.path, query, model=str(calibrated_file), min_score=least)
     assert [each[:2] for each in found] == [each for each in expected if each[1] >= least]
     assert all("passage" in each[2] for each in _found_by(framework, with_passages.path, query, candidates="bm25"))
+
+
+def test_a_langchain_retriever_takes_k_of_a_call(index: rerank.Index, model_file: Path, collection: Tiny) -> None:
+    pytest.importorskip("langchain_core")
+    from rerank.plugins.langchain import RerankRetriever
+
+    retriever, query = RerankRetriever(index=index, model=model_file, k=5), collection.topics[QUERY]
+    ids = [each.id for each in retriever.invoke(query)]
+    assert [each.id for each in retriever.invoke(query, k=2)] == ids[:2]
+    assert [each.id for each in asyncio.run(retriever.ainvoke(query, k=3))] == ids[:3]
+    assert [each.id for each in asyncio.run(retriever.ainvoke(query))] == ids
+    with pytest.raises(TypeError, match="filter"):
+        retriever.invoke(query, filter={"year": 1967})
 
 
 def _found_by(framework: str, path: Path, query: str, **given: Any) -> list[tuple[str, float, dict[str, Any]]]:
