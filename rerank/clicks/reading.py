@@ -682,9 +682,10 @@ class _UbiLog:
             search.session = _text(session, "session_id")
         name, hits = next(((name, members[name]) for name in _HITS if isinstance(members.get(name), list)), ("", None))
         if hits is not None:
-            search.hits = [_document(doc, name) for doc in hits]
+            hits = [_document(doc, name) for doc in hits]
+            search.hits = list(dict.fromkeys([*search.hits, *hits]))  # a further page is a record with the same id
             search.time = _time(members.get("timestamp"), "timestamp")
-            _add_rankers(search, _object(members.get("query_attributes"), "query_attributes"))
+            _add_rankers(search, hits, _object(members.get("query_attributes"), "query_attributes"))
         if is_read:
             _add_event(search, str(action), members.get("timestamp"), attributes)
 
@@ -698,9 +699,7 @@ class _UbiLog:
                     search.impressions.setdefault(doc, (position, search.time))
         passed = ", ".join(f"{shown(action)[1:-1]} ({count:,})" for action, count in self._actions.most_common())
         if not any(search.impressions for search in searches):
-            if self._odd.first is not None and not passed and not any(search.clicked for search in searches):
-                raise self._odd.first
-            got = f"none, but {passed}" if passed else "none"
+            got = ", but ".join(["none", *filter(None, [passed]), *self._odd.notes()]).removesuffix(".")
             raise FileFormatError(
                 path,
                 None,
@@ -732,9 +731,8 @@ class _UbiLog:
         return {name: (name, column) for name, column in zip(names, zip(*rows, strict=True), strict=False)}, notes
 
 
-def _add_rankers(search: _Search, attributes: Mapping[str, Any]) -> None:
-    """Add what ranked the hits of a search, where it is told."""
-    hits = search.hits
+def _add_rankers(search: _Search, hits: Sequence[str], attributes: Mapping[str, Any]) -> None:
+    """Add what ranked hits of a search, where it is told."""
     columns = [attributes.get(name) for name in ("rankers", "sides", "credits")]
     if "ranker" in attributes:
         columns = [[attributes["ranker"]], [0] * len(hits), [0.0] * len(hits)]
@@ -758,6 +756,7 @@ def _add_event(search: _Search, action: str, time: Any, attributes: Mapping[str,
         search.clicked.add(doc)
         return
     place = _object(attributes.get("position"), "event_attributes.position").get("ordinal", attributes.get("rank"))
+    place = place.get("index") if isinstance(place, Mapping) else place  # schemas up to 1.2
     ordinal = _position(place, "event_attributes.position.ordinal")
     search.impressions.setdefault(doc, (ordinal, _time(time, "timestamp")))
 

@@ -289,6 +289,33 @@ def test_hits_of_early_versions_of_user_behavior_insights_are_read(tmp_path: Pat
     assert [row[:4] for row in clicks.first_rows(9)[1]] == [["wing", "d1", 1, 0], ["wing", "d2", 2, 1]]
 
 
+def test_ordinals_of_early_schemas_and_further_pages_of_a_search_are_read(tmp_path: Path) -> None:
+    events = [json.loads(_event("impression", "1", doc, 0)) for doc in ("d1", "d2")]
+    for ordinal, event in enumerate(events, 1):
+        event["event_attributes"]["position"] = {"ordinal": {"index": ordinal}}
+    pages = [
+        {"query_id": "2", "user_query": "heat", "query_response_hit_ids": docs} for docs in (["a", "b"], ["c", "a"])
+    ]
+    lines = [*events, *pages, json.loads(_event("click", "2", "c", 3)), json.loads(_event("click", "1", "d2", 2))]
+    clicks = read_clicks(_log(tmp_path / "ubi.jsonl", *map(json.dumps, lines)))
+    assert [row[:4] for row in clicks.first_rows(9)[1]] == [
+        ["1", "d1", 1, 0],
+        ["1", "d2", 2, 1],
+        ["heat", "a", 1, 0],
+        ["heat", "b", 2, 0],
+        ["heat", "c", 3, 1],
+    ]
+
+
+def test_a_log_whose_impressions_cannot_be_read_names_the_first_of_them(tmp_path: Path) -> None:
+    flat = {"action_name": "impression", "query_id": "1", "event_attributes": {"object_id": "d1", "position": 1}}
+    path = _log(tmp_path / "ubi.jsonl", json.dumps(flat), _event("hover", "1", "d1", 1), _event("click", "1", "d1", 1))
+    with pytest.raises(
+        FileFormatError, match=r"got none, but hover \(1\), but 1 rows that .*:1: expected text or a whole"
+    ):
+        read_clicks(path)
+
+
 def test_events_of_user_behavior_insights_are_joined(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     lines = [
         '{"index": {"_index": "ubi_queries"}}',
