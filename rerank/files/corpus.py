@@ -238,10 +238,8 @@ def of_hit(document: Any) -> Any:
 
 def _members(document: Any) -> Any:
     """Return a named tuple, an object of pydantic or a dataclass as a mapping; other documents as they are."""
-    for name in ("_asdict", "model_dump"):
-        if hasattr(document, name):
-            return getattr(document, name)()
-    return vars(document) if is_dataclass(document) else document
+    read = getattr(document, "_asdict", None) or getattr(document, "model_dump", None)
+    return read() if read else vars(document) if is_dataclass(document) else document
 
 
 def pop_id(members: dict[str, Any], keys: Sequence[str]) -> str:

@@ -118,8 +118,7 @@ class RerankRetriever(BaseRetriever):
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
         """Return the same, from a thread."""
-        manager = run_manager.get_sync()
-        return await run_in_executor(None, self._get_relevant_documents, query, run_manager=manager, k=k)
+        return await run_in_executor(None, self._get_relevant_documents, query, run_manager=run_manager.get_sync(), k=k)
 
 
 def _scores(score: float, ranking: TextReranker | DocumentRetriever) -> dict[str, float | None]:

@@ -6,7 +6,7 @@ have. To search an index folder, the extra `lucene` is enough.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -185,7 +185,7 @@ class RerankSearcher:
             If there are not as many ids as queries, or an id is repeated.
 
         """
-        if isinstance(queries, str) or len(queries) != len(qids):
+        if isinstance(queries, str | Mapping) or len(queries) != len(qids):
             raise InvalidInputError(
                 f"qids: expected an id for each of {len(queries)} queries, got {len(qids)}. Pass two lists."
             )

@@ -217,8 +217,11 @@ class Body(BaseModel):
         present = {key: member for key, member in value.items() if member is not None}
         named = [key for key in cls.one_of if key in present]
         if cls.one_of and len(named) != 1:
-            found = " and ".join(named) or shown(", ".join(value))
-            raise _refused(f"one of {' and '.join(cls.one_of)}", found, "Give exactly one.")
+            raise _refused(
+                f"one of {' and '.join(cls.one_of)}",
+                " and ".join(named) or shown(", ".join(value)),
+                "Give exactly one.",
+            )
         return present
 
 
