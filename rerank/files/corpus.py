@@ -44,7 +44,7 @@ BEGINNING = 1 << 16  # bytes by which the format is detected
 # Where hits have the fields: of Elasticsearch and OpenSearch (two), Vespa, Typesense, Qdrant, Weaviate, Pinecone; and
 # texts that they have beside them, or Vespa among them. What has other texts beside one of these names is no hit.
 _INSIDE = ("_source", "fields", "document", "payload", "properties", "metadata")
-_BESIDE = {"put", "uuid", "id", "source", "class", "collection"}
+_BESIDE = {"put", "uuid", "id", "source", "class", "collection", "type", "page_content"}
 _OF_VESPA = ("sddocname", "documentid")
 
 
@@ -232,8 +232,9 @@ def of_hit(document: Any) -> Any:
         for key, value in document[name].items()
         if key not in _OF_VESPA
     }
-    own = [document[key] for key in ("_id", "id", "uuid", "put") if key in document]
-    return {**fields, "id": own[0]} if own else fields
+    text = {"page_content": document["page_content"]} if "page_content" in document else {}  # of LangChain
+    own = [document[key] for key in ("_id", "id", "uuid", "put") if document.get(key) is not None]
+    return {**text, **fields, "id": own[0]} if own else {**text, **fields}
 
 
 def _members(document: Any) -> Any:

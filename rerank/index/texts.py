@@ -146,13 +146,11 @@ def listed(documents: Any) -> Any:
     """Return documents by id as they are, and others as a list: rows of a data frame, fields of hits and objects."""
     if is_frame(documents):
         return [{name: value for name, value in row.items() if not is_missing(value)} for row in frame_rows(documents)]
-    if isinstance(documents, Mapping):
-        found = hits_of(documents)
-        if any(each is documents for each in found):
-            return {doc_id: of_hit(document) for doc_id, document in documents.items()}
-        documents = found
-    is_list = isinstance(documents, Iterable) and not isinstance(documents, str)
-    return [of_hit(document) for document in documents] if is_list else documents
+    found = hits_of(documents) if isinstance(documents, Mapping) else documents
+    if isinstance(documents, Mapping) and any(each is documents for each in found):
+        return {doc_id: of_hit(document) for doc_id, document in documents.items()}
+    is_list = isinstance(found, Iterable) and not isinstance(found, str)
+    return [of_hit(document) for document in found] if is_list else found
 
 
 def position_ids(n: int) -> list[str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rerank.errors import InvalidInputError, shown
+from rerank.files.source import finite_number
 from rerank.index.bound_model import BoundModel
 from rerank.index.collection import Collection
 from rerank.index.index import Index
@@ -71,7 +72,11 @@ class TextReranker:
         texts = {name: value for name, value in known.items() if name in fields and is_text(value)}
         texts[self.field] = text
         texts = {name: value if isinstance(value, str) else " ".join(value) for name, value in texts.items()}
-        values = {name: number_of(value) for name, value in known.items() if name in numbers}
+        values = {
+            name: finite_number(value.encode("utf8", "replace")) if isinstance(value, str) else number_of(value)
+            for name, value in known.items()
+            if name in numbers
+        }
         document: dict[str, Any] = {
             **{name: text.encode("utf8", "replace").decode("utf8").replace("\0", " ") for name, text in texts.items()},
             **{name: value for name, value in values.items() if value is not None},

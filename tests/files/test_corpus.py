@@ -32,6 +32,23 @@ def written(folder: Path, text: str | bytes, name: str = "corpus.jsonl") -> Path
         ('{"_index": "i", "_id": "d", "_score": 1.0, "_source": {"id": 7, "text": "a"}}', {"id": "d", "text": "a"}),
         ('{"took": 1,\n "hits": {"hits": [{"_id": "d", "_source": {"text": "a"}}]}}', {"id": "d", "text": "a"}),
         ('{"hits": {"hits": [{"_id": "d", "_source": {"text": "a"}}]}}', {"id": "d", "text": "a"}),
+        (
+            '{"_id": "d", "fields": {"text": ["a"], "year": [7], "tags": ["b", "c"]}}',
+            {"id": "d", "text": "a", "year": 7, "tags": ["b", "c"]},
+        ),
+        ('{"put": "id:n:d::1", "fields": {"text": "a", "documentid": "id:n:d::1"}}', {"id": "id:n:d::1", "text": "a"}),
+        (
+            '{"root": {"id": "toplevel", "children": [{"id": "d", "source": "c", "fields": {"text": "a"}}]}}',
+            {"id": "d", "text": "a"},
+        ),
+        ('{"found": 1, "hits": [{"document": {"id": "d", "text": "a"}, "text_match": 9}]}', {"id": "d", "text": "a"}),
+        ('{"result": {"points": [{"id": 3, "score": 1.5, "payload": {"text": "a"}}]}}', {"id": "3", "text": "a"}),
+        (
+            '{"id": "d", "type": "Document", "page_content": "a", "metadata": {"id": "x", "year": 7}}',
+            {"id": "d", "page_content": "a", "year": 7},
+        ),
+        ('{"id": "d", "text": "a", "properties": {"text": "b"}}', {"id": "d", "text": "a"}),
+        ('{"id": "d", "text": "a", "value": [{"text": "b"}]}', {"id": "d", "text": "a"}),
         ('{"response": {"numFound": 1, "docs": [{"id": "d", "text": "a"}]}}', {"id": "d", "text": "a"}),
         ('{"id": "d", "hits": 5}', {"id": "d", "hits": 5}),
         ('{"id": "d", "year": 1967, "weight": 0.5}', {"id": "d", "year": 1967, "weight": 0.5}),

@@ -77,6 +77,8 @@ def test_numbers_of_other_types_fill_those_of_the_index(tmp_path: Path) -> None:
         texts = [[{**plain, "year": value}, {"body": "word1"}] for value in (1967, number)]
         one, other = (small.text_features("heat", each).X for each in texts)
         np.testing.assert_array_equal(one, other)
+    assert reranker.with_metadata("heat", {"year": "1967"}) == plain  # of a loader of CSV
+    assert reranker.with_metadata("heat", {"year": "in 1967"}) == "heat"
 
 
 def test_fields_that_the_model_reads_and_no_text_has_are_logged_once(
