@@ -43,8 +43,8 @@ BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
 BEGINNING = 1 << 16  # bytes by which the format is detected
 # Where hits have the fields: of Elasticsearch and OpenSearch (two), Vespa, Typesense, Qdrant, Weaviate, Pinecone; and
 # texts that they have beside them, or Vespa among them. What has other texts beside one of these names is no hit.
-_INSIDE = ("_source", "fields", "document", "payload", "properties", "metadata")
-_BESIDE = {"put", "uuid", "id", "source", "class", "collection", "type", "page_content"}
+_INSIDE = ("_source", "fields", "document", "payload", "properties", "metadata", "node")
+_BESIDE = {"put", "uuid", "id", "source", "class", "collection", "type", "page_content", "class_name"}
 _OF_VESPA = ("sddocname", "documentid")
 
 

@@ -164,9 +164,14 @@ def unmasked(values: Any) -> Any:
 
 
 def is_frame(value: Any) -> bool:
-    """Return whether a value is a data frame, or a table of Arrow or Hugging Face; imports no library of them."""
+    """Return whether a value is a data frame, or a table of Arrow or Hugging Face; imports no library of them.
+
+    What has no length is none: a stream of rows, or a plan (LazyFrame).
+    """
     has_names = hasattr(value, "column_names") or (hasattr(value, "columns") and hasattr(value, "dtypes"))
-    return isinstance(value, MappingFrame) or (has_names and not isinstance(value, Mapping))
+    return isinstance(value, MappingFrame) or (
+        has_names and hasattr(value, "__len__") and not isinstance(value, Mapping)
+    )
 
 
 def names_of(frame: Frame) -> list[Any]:
@@ -175,9 +180,16 @@ def names_of(frame: Frame) -> list[Any]:
 
 
 def frame_rows(frame: Any) -> list[dict[str, Any]]:
-    """Return each row of a data frame as a mapping of its columns; arrays, as of lists in Parquet, become lists."""
+    """Return each row of a data frame as a mapping of its columns; arrays and series of polars become lists."""
     columns = {
-        str(name): [value.tolist() if isinstance(value, np.ndarray) else plain_value(value) for value in frame[name]]
+        str(name): [
+            list(value)
+            if type(value).__name__ == "Series"
+            else value.tolist()
+            if isinstance(value, np.ndarray)
+            else plain_value(value)
+            for value in frame[name]
+        ]
         for name in names_of(frame)
     }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

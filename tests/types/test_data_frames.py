@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +20,7 @@ from rerank.evaluation.comparison import compare
 from rerank.evaluation.evaluate import evaluate
 from rerank.rankers.arrays import data_from_arrays, feature_matrix
 from rerank.types import Qrels, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.data_frames import number_of
+from rerank.types.data_frames import frame_rows, is_frame, number_of
 from rerank.types.ids import id_array, id_bytes
 from rerank.types.ranking_data import weight_members, weights_of_rows
 
@@ -156,6 +157,23 @@ def test_tables_of_arrow_are_records() -> None:
     np.testing.assert_array_equal(data.X[:, 0], [1.5, np.nan, 3.0])
     with pytest.raises(InvalidInputError, match="expected a column doc_id or docno or doc, got 'qid, label'"):
         Qrels.of(table.select(["qid", "label"]))
+
+
+def test_streams_of_rows_are_no_frames() -> None:
+    class Stream:  # as datasets.IterableDataset: rows without a length, and perhaps without names
+        column_names = None
+
+        def __iter__(self) -> Iterator[dict[str, str]]:
+            return iter([{"id": "a", "title": "heat"}])
+
+    assert not is_frame(Stream())
+
+
+def test_lists_of_polars_are_lists() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"id": ["a", "b"], "tags": [["x", "y"], ["z"]]})
+    assert not is_frame(frame.lazy())
+    assert frame_rows(frame) == [{"id": "a", "tags": ["x", "y"]}, {"id": "b", "tags": ["z"]}]
 
 
 def test_qrels_take_the_columns_of_other_tools() -> None:
