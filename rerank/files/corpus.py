@@ -42,10 +42,9 @@ JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
 BEGINNING = 1 << 16  # bytes by which the format is detected
 # Where hits have the fields: of Elasticsearch and OpenSearch (two), Vespa, Typesense, Qdrant, Weaviate, Pinecone; and
-# texts that they have beside them, or Vespa among them. What has other texts beside one of these names is no hit.
+# texts that they have beside them. What has other texts beside one of these names is no hit.
 _INSIDE = ("_source", "fields", "document", "payload", "properties", "metadata", "node")
-_BESIDE = {"put", "uuid", "id", "source", "class", "collection", "type", "page_content", "class_name"}
-_OF_VESPA = ("sddocname", "documentid")
+_BESIDE = {"put", "uuid", "id", "source", "class", "collection", "type", "page_content", "class_name", "sort"}
 
 
 class CorpusDocument(dict[str, Any]):
@@ -224,13 +223,13 @@ def of_hit(document: Any) -> Any:
     if not isinstance(document, Mapping):
         return document
     name = next((name for name in _INSIDE if isinstance(document.get(name), Mapping)), None)
-    others = {key for key, value in document.items() if isinstance(value, str) and key[:1] != "_"}
-    if name is None or (name != _INSIDE[0] and not others <= _BESIDE):
+    texts = [str(key) for key, value in document.items() if _is_text(value)]
+    if name is None or (name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in texts)):
         return document
     fields = {
         key: value[0] if isinstance(value, list) and len(value) == 1 else value
         for key, value in document[name].items()
-        if key not in _OF_VESPA
+        if key not in ("sddocname", "documentid")  # of Vespa
     }
     text = {"page_content": document["page_content"]} if "page_content" in document else {}  # of LangChain
     own = [document[key] for key in ("_id", "id", "uuid", "put") if document.get(key) is not None]
@@ -253,14 +252,16 @@ def pop_id(members: dict[str, Any], keys: Sequence[str]) -> str:
     return id_text(key, members.pop(key))
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, list) and bool(value) and {str}.issuperset(map(type, value)))
+
+
 def _fields(members: dict[str, Any], named: frozenset[str] | None, others: bool) -> dict[str, Any]:
     """Return the id and the fields of a JSON object."""
     document: dict[str, Any] = {"id": pop_id(members, ID_KEYS)}
     for key, value in members.items():
         is_named = named is None or key in named
-        is_texts = isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
-        is_text = isinstance(value, str) or is_texts
-        if is_text or (isinstance(value, int | float) and not isinstance(value, bool)):
+        if _is_text(value) or (isinstance(value, int | float) and not isinstance(value, bool)):
             if is_named or others:
                 document[key] = value
         elif named is not None and is_named and value not in (None, [], {}):

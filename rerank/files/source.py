@@ -21,6 +21,7 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar, cast
@@ -345,12 +346,12 @@ def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dic
     return objects_of_lines(path, text_lines(path, encoding))
 
 
-def hits_of(members: Mapping[str, Any]) -> list[Any]:
+def hits_of(members: Any) -> list[Any]:
     """Return the hits in the answer of a search engine; another object alone."""
     for path in _HITS if "id" not in members and "_id" not in members else ():
-        found: Any = members
-        for name in path:
-            found = found.get(name) if isinstance(found, Mapping) else None
+        found: Any = reduce(
+            lambda inside, name: inside.get(name) if isinstance(inside, Mapping) else None, path, members
+        )
         if isinstance(found, list) and all(isinstance(hit, Mapping) for hit in found):
             return found
     return [members]

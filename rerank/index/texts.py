@@ -150,7 +150,7 @@ def listed(documents: Any) -> Any:
     if isinstance(documents, Mapping) and any(each is documents for each in found):
         return {doc_id: of_hit(document) for doc_id, document in documents.items()}
     is_list = isinstance(found, Iterable) and not isinstance(found, str)
-    return [of_hit(document) for document in found] if is_list else found
+    return list(map(of_hit, found)) if is_list else found
 
 
 def position_ids(n: int) -> list[str]:

@@ -397,8 +397,10 @@ class Rerank(Ranked):
         models = (self.model or served,)
         job = RerankJob(self, models, len(self.items), named=models, doc_ids=_ids_of(self.items, place))
         if job.doc_ids is None:
-            items = [self._ranked_part(of_hit(item), names) for item in self.items]
-            job.documents = [_document(item, f"{place}[{n}]", names, field) for n, item in enumerate(items)]
+            job.documents = [
+                _document(self._ranked_part(of_hit(item), names), f"{place}[{n}]", names, field)
+                for n, item in enumerate(self.items)
+            ]
         return job
 
     def _ranked_part(self, item: Any, names: Sequence[str]) -> Any:
@@ -407,8 +409,8 @@ class Rerank(Ranked):
             return item
         part = {name: item[name] for name in self.rank_fields if name in item}
         others = [part.pop(name) for name in list(part) if name not in names and is_text(part[name])]
-        text = "\n".join(other if isinstance(other, str) else " ".join(other) for other in others)
-        return {**part, _TEXT: text} if others else part
+        lines = ("\n".join([other] if isinstance(other, str) else other) for other in others)
+        return {**part, _TEXT: "\n".join(lines)} if others else part
 
     def answer(self, job: Job, path: str) -> Any:
         """Return what is answered, in the form that the body and the path ask for."""

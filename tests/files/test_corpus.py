@@ -48,6 +48,7 @@ def written(folder: Path, text: str | bytes, name: str = "corpus.jsonl") -> Path
             {"id": "d", "page_content": "a", "year": 7},
         ),
         ('{"id": "d", "text": "a", "properties": {"text": "b"}}', {"id": "d", "text": "a"}),
+        ('{"id": "d", "lines": ["a", "b"], "metadata": {"title": "c"}}', {"id": "d", "lines": ["a", "b"]}),
         ('{"id": "d", "text": "a", "value": [{"text": "b"}]}', {"id": "d", "text": "a"}),
         ('{"response": {"numFound": 1, "docs": [{"id": "d", "text": "a"}]}}', {"id": "d", "text": "a"}),
         ('{"id": "d", "hits": 5}', {"id": "d", "hits": 5}),
