@@ -223,8 +223,8 @@ def of_hit(document: Any) -> Any:
     if not isinstance(document, Mapping):
         return document
     name = next((name for name in _INSIDE if isinstance(document.get(name), Mapping)), None)
-    texts = [str(key) for key, value in document.items() if _is_text(value)]
-    if name is None or (name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in texts)):
+    beside = (str(key) for key, value in document.items() if _is_text(value))
+    if name is None or (name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in beside)):
         return document
     fields = {
         key: value[0] if isinstance(value, list) and len(value) == 1 else value
