@@ -429,7 +429,8 @@ class _RawLog:
             number = self.codes[column].number if column in self.codes else None
             alike = set(map(type, keys)) in ({str}, {int}, {bool})
             if not alike:  # 1, 1.0 and True are equal: a key tells them apart
-                keys = [(value.__class__, value if value.__hash__ else repr(value)) for value in keys]
+                # bytes, in place of lists and objects, are no value of any column
+                keys = [(value.__class__, value if value.__hash__ else repr(value).encode()) for value in keys]
             known: dict[Any, Any] = dict.fromkeys(keys)  # a value that is repeated is read once
             wrong: set[Any] = set()
             for key in known:
@@ -682,9 +683,9 @@ class _UbiLog:
             search.session = _text(session, "session_id")
         name, hits = next(((name, members[name]) for name in _HITS if isinstance(members.get(name), list)), ("", None))
         if hits is not None:
+            search.time = _time(members.get("timestamp"), "timestamp")
             hits = [_document(doc, name) for doc in hits]
             search.hits = list(dict.fromkeys([*search.hits, *hits]))  # a further page is a record with the same id
-            search.time = _time(members.get("timestamp"), "timestamp")
             _add_rankers(search, hits, _object(members.get("query_attributes"), "query_attributes"))
         if is_read:
             _add_event(search, str(action), members.get("timestamp"), attributes)

@@ -307,6 +307,22 @@ def test_ordinals_of_early_schemas_and_further_pages_of_a_search_are_read(tmp_pa
     ]
 
 
+def test_rows_with_objects_or_lists_are_dropped_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    row = {"query": "wing", "document": "d1", "position": 1, "clicked": 1}
+    odd = [{"query": {"text": "wing"}}, {"document": ["d1"]}, {"position": [1]}, {"clicked": []}]
+    path = _log(tmp_path / "log.jsonl", *(json.dumps(row | more) for more in [*odd, {}]))
+    assert [values[:4] for values in read_clicks(path).first_rows(9)[1]] == [["wing", "d1", 1, 1]]
+    assert "4 rows that cannot be read: dropped; the first: " in caplog.text
+    assert "log.jsonl:1: expected text or a whole number as query, got \"{'text': 'wing'}\"" in caplog.text
+
+
+def test_a_query_of_user_behavior_insights_without_a_readable_time_is_left_out_whole(tmp_path: Path) -> None:
+    query = {"query_id": "1", "user_query": "wing", "query_response_hit_ids": ["d1"], "timestamp": "Jan 1, 2025"}
+    path = _log(tmp_path / "ubi.jsonl", json.dumps(query))
+    with pytest.raises(FileFormatError, match=r"got none, but 1 rows .* ISO 8601 time as timestamp, got 'Jan 1, 2025'"):
+        read_clicks(path)
+
+
 def test_a_log_whose_impressions_cannot_be_read_names_the_first_of_them(tmp_path: Path) -> None:
     flat = {"action_name": "impression", "query_id": "1", "event_attributes": {"object_id": "d1", "position": 1}}
     path = _log(tmp_path / "ubi.jsonl", json.dumps(flat), _event("hover", "1", "d1", 1), _event("click", "1", "d1", 1))
