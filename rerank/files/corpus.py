@@ -18,7 +18,7 @@ import json
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import fields as fields_of, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -239,7 +239,9 @@ def of_hit(document: Any) -> Any:
 def _members(document: Any) -> Any:
     """Return a named tuple, an object of pydantic or a dataclass as a mapping; other documents as they are."""
     read = getattr(document, "_asdict", None) or getattr(document, "model_dump", None)
-    return read() if read else vars(document) if is_dataclass(document) else document
+    if read is None and is_dataclass(document):
+        return {field.name: getattr(document, field.name) for field in fields_of(document)}
+    return document if read is None else read()
 
 
 def pop_id(members: dict[str, Any], keys: Sequence[str]) -> str:

@@ -279,6 +279,7 @@ HITS: dict[str, Hits] = {
     "azure": lambda fields: {"@search.score": 1.5, "@search.highlights": None, "id": "7", **fields},
     "meilisearch": lambda fields: {"id": 7, "_rankingScore": 0.5, "_formatted": fields, **fields},
     "dataclass": lambda fields: make_dataclass("Page", fields)(**fields),
+    "dataclass with slots": lambda fields: make_dataclass("Page", fields, slots=True)(**fields),
     "named tuple": lambda fields: namedtuple("Page", fields)(**fields),
 }
 
