@@ -239,9 +239,8 @@ def of_hit(document: Any) -> Any:
 def _members(document: Any) -> Any:
     """Return a named tuple, an object of pydantic or a dataclass as a mapping; other documents as they are."""
     read = getattr(document, "_asdict", None) or getattr(document, "model_dump", None)
-    if read is None and is_dataclass(document):
-        return {field.name: getattr(document, field.name) for field in fields_of(document)}
-    return document if read is None else read()
+    names = [field.name for field in fields_of(document)] if read is None and is_dataclass(document) else []
+    return read() if read else {name: getattr(document, name) for name in names} if names else document
 
 
 def pop_id(members: dict[str, Any], keys: Sequence[str]) -> str:

@@ -92,6 +92,7 @@ class DocumentReader:
         self._title = title
         self._joined = None if joined_fields is None else list(joined_fields)
         self._runs = frozenset(runs) - self._fields - self._numbers
+        self._known = self._fields | self._numbers | self._runs
 
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
         """Return a document; errors do not say where it is."""
@@ -105,7 +106,7 @@ class DocumentReader:
             for name, value in document.items():
                 if type(value) is str and name in self._fields:
                     texts[name] = value
-                elif name not in ID_KEYS or name in self._fields:
+                elif name in self._known or not (name in ID_KEYS or str(name)[:1] in ("_", "@")):  # `_version_`
                     self._add_other(name, value, texts, numbers)
         else:
             raise InvalidInputError(
@@ -125,19 +126,13 @@ class DocumentReader:
         return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
 
     def _add_other(self, name: Any, value: Any, texts: dict[str, str], numbers: dict[str, int | float]) -> None:
-        """Add a value that is not text of a field: a list of texts, or a number; refuse others of a field.
-
-        What a search engine adds to a document (`_version_`, `@search.score`) is passed over.
-        """
+        """Add a value that is not text of a field: a list of texts, or a number; refuse others of a field."""
         plain = plain_value(value)
-        is_number = name in self._numbers or name in self._runs
-        if not is_number and name not in self._fields and str(name)[:1] in ("_", "@"):
-            return
         if is_text(plain):
             if name not in self._fields:
                 raise self._unknown(name, self._fields)
             texts[name] = str(plain) if isinstance(plain, str) else " ".join(plain)
-        elif is_number:
+        elif name in self._numbers or name in self._runs:
             number = number_of(plain)
             if number is not None and abs(number) <= sys.float_info.max:  # others are missing
                 numbers[name] = number

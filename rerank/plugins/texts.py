@@ -160,6 +160,8 @@ class DocumentRetriever:
 
         Where the index keeps passages, the metadata `passage` is the best one.
         """
+        if k < 1:
+            raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
         if self.bound is None:
             run = self.index.search({QUERY: query}, k, candidates=str(self.candidates))
         else:

@@ -349,6 +349,9 @@ def test_retriever_of_candidates_keeps_their_order_and_takes_no_model(
     for others in ({"model": model_file}, {"min_score": 0.5}):
         with pytest.raises(rerank.RerankError, match="candidates: expected no model, min_score and abstain beside"):
             DocumentRetriever(index, candidates="rm3", **others)
+    for k in (0, -1):
+        with pytest.raises(rerank.RerankError, match=f"k: expected a number of documents from 1, got {k}"):
+            DocumentRetriever(index, candidates="rm3").find("amber", k)
 
 
 @pytest.mark.parametrize("framework", ["langchain_core", "haystack"])
