@@ -213,6 +213,11 @@ def _batches(query_texts: QueryTexts, reader: DocumentReader) -> Iterator[dict[s
     n_rows = n_characters = 0
     for query_id, documents in query_texts.documents.items():
         batch[query_id] = read = {doc_id: query_texts.read(reader, query_id, doc_id) for doc_id in documents}
+        if not any(document.document.texts for document in read.values()):
+            keys = shown(", ".join(map(str, next(iter(documents.values())))))
+            raise InvalidInputError(
+                f"documents: expected text, got none in {keys}. Pass texts, or mappings of fields with text."
+            )
         n_rows += len(documents)
         n_characters += sum([sum(map(len, document.document.texts.values())) for document in read.values()])
         if n_rows >= _BATCH_ROWS or n_characters >= _BATCH_CHARACTERS:
@@ -233,12 +238,6 @@ def _batch_features(
 ) -> RankingData:
     """Return the features of the documents of some queries."""
     documents = [document for named in batch.values() for document in named.values()]
-    if not any(document.document.texts for document in documents):
-        first = next(document for named in query_texts.documents.values() for document in named.values())
-        raise InvalidInputError(
-            f"documents: expected text, got none in {shown(', '.join(map(str, first)))}. Pass texts, or mappings of "
-            "fields with text."
-        )
     if options.needed is not None:
         _warn_of_empty_fields(index, documents, options.needed)
     run = _run(

@@ -339,7 +339,7 @@ class Rerank(Ranked):
     """A body of /rerank in the form of Cohere, Jina, Voyage and TEI."""
 
     one_of = ("documents", "texts")
-    ignored = ("truncate", "return_len")
+    ignored = ("truncate", "return_len")  # of TEI, Xinference
     other_keys = True
     query: Query = Field(description="The query.")
     documents: list[Document] | None = Field(
