@@ -178,7 +178,7 @@ def _kind(path: Path) -> str | None:
         return "a run"
     if len(columns) == 4 and columns[3].lstrip("-").isdigit():
         return "judgements"
-    is_topic = line.partition("\t")[2].strip() and len(columns) > 1
+    is_topic = line.partition("\t")[2].strip() and line.count("\t") == 1 and len(columns) > 2
     return "topics" if is_topic or line.lower().startswith("<top") else None
 
 

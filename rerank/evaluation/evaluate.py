@@ -284,6 +284,8 @@ def ranked_lists(
         log.warning("%s All queries count 0.", fault)
     elif not answered.all() and (apart := written_apart(run, qrels)):
         log.warning("run %s: %s", run.name, apart)
+    if len(qrels.labels) and qrels.labels.max() <= 0:
+        log.warning("qrels: expected a document with a label above 0, got none. Check the order of the columns.")
     run = run.without_own() if options.remove_query else run
     ordered, known = _ranked_labels(qrels, run, with_judged or options.judged_only)
     evaluated, counts = _evaluated_rows(run.query_ptr, answered, ordered, known, options)

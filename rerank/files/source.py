@@ -54,6 +54,11 @@ OTHERS = {  # beginning of a file: its format, and what to do
     b"SQLite format 3\0": ("a database of SQLite", _LOADED),
     **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), ("a pickle", _LOADED)),
     b"version https://git-lfs": ("the pointer of Git LFS to it", "Fetch it with `git lfs pull`"),
+    b".I ": (
+        "the format of SMART",
+        'Write lines of id, tab and text with `awk \'/^\\.I/{printf "%s%s\\t", n, $2; n = "\\n"; next} '
+        '/^\\.[A-Z]/{w = /^\\.[TW]/; next} w{printf "%s ", $0} END{print ""}\'`',
+    ),
 }
 CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole

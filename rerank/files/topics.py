@@ -44,6 +44,15 @@ from rerank.types.ids import WHITE_SPACE
 
 ID_KEYS = ("id", "qid", "query_id", "topic_id", "_id")
 TEXT_KEYS = ("text", "query", "title", "input", "question")
+_TURNS = (
+    "Write turns with `jq -c '.[] | .number as $n | (.turn // .turns)[] | "
+    '{id: "\\($n)_\\(.number // .turn_id)", text: (.raw_utterance // .utterance)}\'`'
+)
+_OTHERS = {  # a key of other objects: how their topics are written
+    "turn": _TURNS,
+    "turns": _TURNS,
+    "queries": "Keep them with `jq -c '.queries[]'`",
+}
 _WITHIN = ("topics within <top> and </top>", "Remove it")
 Entry = tuple[int | None, str, str]  # line, query id, text
 
@@ -197,11 +206,13 @@ def _tab_entry(content: str) -> tuple[str, str]:
 
 def _member(topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
     """Return the value of the first of some keys in the object as text."""
-    key = next((key for key in keys if topic.get(key) is not None), None)
+    key = next((key for key in sorted(keys, key=lambda key: topic.get(key) is None) if key in topic), None)
     if key is None:
         got = shown(", ".join(topic))
-        raise LineFault(f"expected one of the keys {', '.join(keys)}, got {got}. Add one; in Python, pass a mapping.")
-    value = topic[key]
+        by_id = "Add one; of texts by id, `jq -c 'to_entries[] | {id: .key, text: .value}'`"
+        remedy = next((way for other, way in _OTHERS.items() if other in topic), by_id)
+        raise LineFault(f"expected one of the keys {', '.join(keys)}, got {got}. {remedy}.")
+    value = "" if topic[key] is None else topic[key]
     if not isinstance(value, str | int) or isinstance(value, bool):
         raise LineFault(f"expected text as {key!r}, got {type(value).__name__}. Write it in quotes.")
     if not is_unicode(str(value)):

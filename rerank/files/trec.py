@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, shown
+from rerank.errors import FileFormatError, log, shown
 from rerank.files.irds import data_set_name, data_set_qrels, data_set_subtopic_qrels
 from rerank.files.source import (
     FileLike,
@@ -72,12 +72,14 @@ _DOCS = ("docno", "docid", "corpusid", "pid", "did", "doc", "document")  # names
 _VALUES = {"qrels": ("label", "relevance", "rel", "score"), RUNS: (SCORE, RANK)}
 DROP_COLUMNS = (  # of qrels with more: which ones depends on who wrote them
     "Keep query, document and label, with `awk '{print $1, 0, $2, $3}'` of prels, `awk '{print $1, 0, $3, $5}'` with a "
-    "stratum before the label (sample_eval), `awk '{print $1, 0, $3, $4}'` with other judgements after it"
+    "stratum before the label (sample_eval), `awk '{print $1, 0, $3, $4}'` with other judgements after it, "
+    "`awk '{print $1, 0, $3, ($4 > 0)}'` with lengths after it (INEX)"
 )
 _MEASURE = re.compile(  # a name that trec_eval or ir_measures print before a figure
     rb"runid|(?:num|gm|set)_\w+|map|Rprec|bpref|infAP|recip_rank|11pt_avg|ndcg|iprec_at_recall_[\d.]+"
     rb"|(?:map_cut|ndcg_cut|P|recall|success)_\d+|(?:P|R|Judged|Success)(?:\(.*\))?@\d+|(?:nDCG|AP|RR|ERR|RBP)(?:\(.*\))?(?:@\d+)?"
 )
+_GRADE = re.compile(rb"[A-Z][a-z]*|\d*\.\d+")
 Bytes = NDArray[np.bytes_]
 ARRAYS = ("lengths", "doc_ids", "codes", "values")  # of rows
 PADDING = WIDEST + 8  # blanks after a chunk, so that its last columns can be read as words
@@ -155,7 +157,9 @@ class Layout:
         """
         is_score = self.dtype is not np.float64 or parse_rank(fields[self.value]) is None
         has_rank = RANK not in self.columns or parse_rank(fields[self.columns.index(RANK)]) is not None
-        return is_score and has_rank and fields[1] != b"0" and self.parse(fields[self.value]) is not None
+        is_value = self.parse(fields[self.value]) is not None
+        is_value |= self.what != RUNS and bool(_GRADE.fullmatch(fields[self.value]))  # is refused by its line
+        return is_score and has_rank and fields[1] != b"0" and is_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,11 +371,13 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
         )
         if fields[0].startswith((b"{", b"[")):
             remedy = "Read JSON with json.load, or its lines with pandas.read_json, and pass the mapping or frame"
-        elif shifted and not layout.extra and fields[1] == b"Q0":
+        elif len(fields) == 6 and not layout.extra and fields[1] == b"Q0":
             remedy = "Name judgements: this is a row of a run"
         elif shifted:
             has_value = not layout.extra and layout.parse(fields[layout.value]) is not None
-            remedy = DROP_COLUMNS if has_value else "Ids may hold no white space"
+            remedy = DROP_COLUMNS if has_value else "Ids may hold no white space: write _"
+        elif missing == 2 and not layout.extra:
+            remedy = "Of relevant documents alone, `awk '{print $1, 0, $2, 1}'`"
         elif missing == 2 and layout.extra and fields[1] == b"0":
             remedy = "Name a run: this is a row of judgements"
         elif fields[1:] and fields[1].startswith(b"qid:"):
@@ -384,7 +390,12 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
     value = layout.parse(fields[layout.value])
     if value is None:
         name = layout.columns[layout.value]
-        raise LineFault(f"expected {layout.expected} as {name}, got {shown(fields[layout.value])}. Correct the {name}.")
+        remedy = f"Correct the {name}"
+        if layout.expected == QRELS.expected:
+            remedy += (
+                ", multiply all: `awk '{$NF *= 10} 1'`, or number letters: `awk '{$NF = index(\"ICSE\", $NF) - 1} 1'`"
+            )
+        raise LineFault(f"expected {layout.expected} as {name}, got {shown(fields[layout.value])}. {remedy}.")
     query = text(fields[QUERY])
     doc = text(fields[layout.doc])
     check_ids("", [query], [doc])
@@ -505,7 +516,8 @@ QRELS = Layout(
     np.int64,
     parse_label,
     "a whole number",
-    once="; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10` and the like alone",
+    once="; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10` and the like alone; where the second column "
+    "is the document, `awk '{print $1, 0, $2, $4}'`, and of SMART's `awk '{print $1, 0, $2, 1}'`",
     fewer=(BEIR_QRELS,),
     other=(JUDGEMENT_LIST, rb"\2 0 \3 \1"),
 )
@@ -587,6 +599,12 @@ def read_run(path: FileLike) -> Run:
     if rows.layout is not RUN:
         rows = replace(rows, tag=UNNAMED)
     of_line(path, None, check_ids, "tag: ", (), [rows.tag])
+    rising = rows.values[1:] > rows.values[:-1]
+    rising[query_ptr[1:-1] - 1] = True
+    if len(rising) > len(query_ptr) and rising.all():
+        log.warning(
+            "%s: in each query scores rise from line to line; the last is the first result. Negate distances.", path
+        )
     order = trec_order(query_ptr, rows.values, rows.doc_ids)
     moved = np.flatnonzero(order != np.arange(len(order)))  # of most files few; nothing else uses the columns
     for column in (rows.doc_ids, rows.values):

@@ -81,7 +81,8 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
     if wrong:
         raise InvalidInputError(
             f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
-            f"({type(wrong[0]).__name__}). Read one with rerank.read_{what}, or pass its mapping (to_dict() of ranx)."
+            f"({type(wrong[0]).__name__}). Read one with rerank.read_{what}, or pass its mapping (to_dict() of ranx); "
+            "qrels come before runs."
         )
     queries = [query_id for query_id, documents in table.items() for _ in documents]
     docs = [doc_id for documents in table.values() for doc_id in documents]
@@ -293,7 +294,7 @@ def label_column(frame: Frame) -> Ints:
     if len(bad):
         raise InvalidInputError(
             f"qrels: expected whole numbers as labels, got {labels[bad[0]]:g} at {place(frame, bad[0])}. Round or "
-            "scale them."
+            "scale them; qrels come before runs."
         )
     return labels.astype(np.int64)
 

@@ -55,9 +55,10 @@ class Topics(Shown, Mapping[str, str]):
     def __post_init__(self) -> None:
         for query_id, text in self.texts.items():
             if not isinstance(text, str) or not text.strip():
-                raise InvalidInputError(
-                    f"topics: expected a text for query {query_id!r}, got {text!r}. Write it or drop the query."
-                )
+                remedy = "Write it or drop the query"
+                if isinstance(text, Mapping):  # of Pyserini's get_topics
+                    remedy = "Pass one of them, e.g. {i: topic['title'] for i, topic in topics.items()}"
+                raise InvalidInputError(f"topics: expected a text for query {query_id!r}, got {shown(text)}. {remedy}.")
 
     def __getitem__(self, query_id: str) -> str:
         return self.texts[query_id]

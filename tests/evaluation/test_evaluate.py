@@ -189,3 +189,8 @@ def test_run_without_a_judged_query_counts_0_with_complete(caplog: pytest.LogCap
     result = evaluate({"1": {"d": 1}, "2": {"d": 1}}, {"9": {"d": 1.0}}, ["RR"], complete=True)
     assert result.per_query["RR"] == {"1": 0.0, "2": 0.0}
     assert "expected a query that is judged, got none (run has '9', qrels have '1')" in caplog.text
+
+
+def test_judgements_without_a_relevant_document_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    assert evaluate({"q": {"a": 0}}, {"q": {"a": 1.0}}, ["nDCG@10"])["nDCG@10"] == 0
+    assert "qrels: expected a document with a label above 0, got none. Check the order of the columns." in caplog.text

@@ -227,3 +227,26 @@ def test_topics_without_text_are_left_out_and_counted(tmp_path: Path, caplog: py
     assert dict(topics) == {"q1": "a", "q3": "b"}
     assert "topics without text are left out: 2; the first: " in caplog.text
     assert "topics:2: expected a text for query 'q2', got none" in caplog.text
+
+
+def test_topics_whose_text_is_null_are_left_out(tmp_path: Path) -> None:
+    path = written(
+        tmp_path, '{"_id": "q1", "text": null}\n{"_id": "q2", "text": null, "query": "b"}\n{"_id": "q3", "text": "c"}\n'
+    )
+    assert dict(read_topics(path)) == {"q2": "b", "q3": "c"}
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ('[{"number": 31, "turn": [{"number": 1, "raw_utterance": "a"}]}]', "(.turn // .turns)[] |"),
+        ('[{"number": "9-1", "turns": [{"turn_id": 1, "utterance": "a"}]}]', "(.number // .turn_id)"),
+        ('{"id": "s", "queries": [{"id": "q1", "text": "a"}]}', "Keep them with `jq -c '.queries[]'`"),
+        ('{"q1": "a", "q2": "b"}', "of texts by id, `jq -c 'to_entries[]"),
+    ],
+    ids=["CAsT", "iKAT", "queries", "texts by id"],
+)
+def test_objects_that_hold_topics_are_refused_with_the_way(text: str, remedy: str, tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError) as refused:
+        read_topics(written(tmp_path, text))
+    assert remedy in str(refused.value)

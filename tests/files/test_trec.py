@@ -445,3 +445,35 @@ def test_judgement_list_is_read_as_qrels(tmp_path: Path) -> None:
     path.write_text("2 qid:q1 # GX1\n2 qid:q1 # GX1\n")
     with pytest.raises(FileFormatError, match=r"judgements.txt:2: expected each document once in a query, got 'GX1'"):
         read_qrels(path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "remedy"),
+    [
+        ("q1\td1\tE\nq1\td2\tI\n", "`awk '{$NF = index(\"ICSE\", $NF) - 1} 1'`"),
+        ("q1 0 d1 .5\n", "`awk '{$NF *= 10} 1'`"),
+        ("q1\td1\nq1\td2\n", "`awk '{print $1, 0, $2, 1}'`"),
+        ("1 28 0 0.000000\n1 35 0 0.000000\n", "of SMART's `awk '{print $1, 0, $2, 1}'`"),
+        ("1 Q0 d1 300 3000 1 1:100 500:200\n", "`awk '{print $1, 0, $3, ($4 > 0)}'` with lengths after it (INEX)"),
+        (".I 1\n.W\nheat flow\n", "got the format of SMART. Write lines of id, tab and text with `awk"),
+    ],
+    ids=["letters", "fractions", "relevant documents", "SMART", "INEX", "SMART's texts"],
+)
+def test_read_qrels_says_how_to_convert_other_judgements(tmp_path, rows, remedy):
+    path = tmp_path / "qrels"
+    path.write_text(rows)
+    with pytest.raises(FileFormatError) as refused:
+        read_qrels(path)
+    assert remedy in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("scores", "is_said"), [((0.1, 0.4, 3.0), True), ((3.0, 0.4, 0.1), False), ((0.1, 3.0, 0.4), False)]
+)
+def test_read_run_says_that_scores_rise_from_line_to_line(tmp_path, caplog, scores, is_said):
+    path = tmp_path / "run"
+    path.write_text(
+        "".join(f"{query} Q0 d{rank} {rank} {score} t\n" for query in "ab" for rank, score in enumerate(scores, 1))
+    )
+    assert next(iter(read_run(path)["a"])) == f"d{1 + scores.index(3.0)}"  # as trec_eval orders them
+    assert ("the last is the first result. Negate distances." in caplog.text) is is_said
