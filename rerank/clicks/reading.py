@@ -486,11 +486,12 @@ def _position(value: Any, name: str) -> int:
     return int(max(min(number, LAST), MISSING))
 
 
-def _clicked(value: Any, name: str) -> bool:
-    clicked = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}.get(str(value).lower())
-    if clicked is None:
+def _clicked(value: Any, name: str) -> int:
+    """Return the number of clicks."""
+    number = _float({"false": 0, "true": 1}.get(str(value).lower(), value))
+    if number is None or not (number >= 0 and number.is_integer()):
         raise LineFault(f"expected 0, 1, true or false as {name}, got {shown(value)}. Write 1 for a click.")
-    return clicked
+    return int(min(number, LAST))
 
 
 def _float(value: Any) -> float | None:
@@ -537,7 +538,7 @@ _READERS: dict[str, tuple[Callable[[Any, str], Any], type]] = {  # of a value, a
     "query": (_text, np.int32),
     "document": (_document, np.int32),
     "position": (_position, np.int32),
-    "clicked": (_clicked, np.bool_),
+    "clicked": (_clicked, np.int32),
     "session": (_text, np.int32),
     "time": (_time, np.float64),
     LIST: (lambda value, name: str(value), np.int32),
@@ -552,6 +553,10 @@ def _cleaned(columns: Columns, is_known: NDArray[np.bool_], limits: LogLimits) -
     is_known  (n_documents,) whether each document is among those of the index
     """
     notes: list[str] = []
+    n_several = np.count_nonzero(columns["clicked"] > 1)
+    if n_several:
+        notes.append(f"{n_several:,} rows of several clicks: taken as one click, as a row is one impression.")
+    columns["clicked"] = columns["clicked"] > 0
     n_first = [int(np.count_nonzero(columns["position"] == place)) for place in (0, 1)]
     if n_first[0] >= max(n_first[1], 1):  # equal where every list has two documents or more
         raise InvalidInputError(

@@ -127,7 +127,8 @@ def test_queries_become_ids_of_topics(tmp_path: Path, caplog: pytest.LogCaptureF
         ([f"{HEADER},credit", "a,d,1,1,1e400"], "log.csv:2: expected a number from 0 as credit, got '1e400'"),
         ([HEADER, "a,d,0x10,1"], "log.csv:2: expected a whole number as position, got '0x10'"),
         ([HEADER, "a,d,1_0,1"], "log.csv:2: expected a whole number as position, got '1_0'"),
-        ([HEADER, "a,d,1,2"], "log.csv:2: expected 0, 1, true or false as clicked, got '2'"),
+        ([HEADER, "a,d,1,2.5"], "log.csv:2: expected 0, 1, true or false as clicked, got '2.5'"),
+        ([HEADER, "a,d,1,-1"], "log.csv:2: expected 0, 1, true or false as clicked, got '-1'"),
         ([HEADER, "a,d,1,"], "log.csv:2: expected 0, 1, true or false as clicked, got None"),
         ([HEADER, "a,d 1,1,1"], "log.csv:2: expected as document an id"),
         ([HEADER, ",d1,1,1"], "log.csv:2: expected text or a whole number as query, got None"),
@@ -141,6 +142,12 @@ def test_log_of_wrong_lines_is_refused_with_the_place_of_the_first(
 ) -> None:
     with pytest.raises(FileFormatError, match=message.replace("(", r"\(")):
         read_clicks(_log(tmp_path / "log.csv", *lines))
+
+
+def test_rows_of_several_clicks_are_clicked_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    clicks = read_clicks(_log(tmp_path / "log.csv", HEADER, "a,d1,1,3", "a,d2,2,0", "a,d3,3,1", "a,d4,4,2.0"))
+    assert clicks.clicked.tolist() == [True, False, True, True]
+    assert "2 rows of several clicks: taken as one click, as a row is one impression." in caplog.text
 
 
 def test_wrong_lines_among_others_are_dropped_counted_and_the_first_named(
