@@ -266,6 +266,8 @@ def test_rerank_answers_in_the_shape_of_its_clients(server: Running) -> None:
     voyage = server.post("/v1/rerank", {"query": "amber", "documents": texts, "top_k": 2, "model": "model"}).json()
     assert [each["document"] for each in voyage["data"]] == [texts[each["index"]] for each in voyage["data"]]
     assert len(voyage["data"]) == 2
+    xinference = {"query": "amber", "documents": texts, "return_len": True, "top_n": 1}
+    assert len(server.post("/v1/rerank", xinference).json()["results"]) == 1
     infinity = server.post("/infinity/rerank", {"query": "amber", "documents": texts, "model": "model"}).json()
     assert [each["document"] for each in infinity["results"]] == [texts[each["index"]] for each in infinity["results"]]
     without = server.post("/v2/rerank", {"query": "amber", "documents": texts, "return_documents": False}).json()
