@@ -198,6 +198,8 @@ def _as_another_file(error: RerankError) -> str:
         return message
     if refused["line"] not in (None, "1") and kind != DATA:  # which begins with comments
         return message
+    if kind == DATA and refused["expected"] in ("a finite number as label", "`qid:"):  # its own reader refuses it
+        return message
     return f"{refused[0]}. It looks like {kind}: check the order of the arguments."
 
 

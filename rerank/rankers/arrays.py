@@ -301,7 +301,8 @@ def finite_column(what: str, values: object, n_rows: int, unit: str = "number") 
         column = column[:, 0]
     if column.shape != (n_rows,):
         raise InvalidInputError(
-            f"{what}: expected a finite {unit} for each of {n_rows} rows, got shape {column.shape}. Pass one column."
+            f"{what}: expected a finite {unit} for each of {n_rows} rows, got shape {column.shape}. Pass one column, "
+            "values of queries repeated: numpy.repeat(values, sizes)."
         )
     wrong = np.flatnonzero(~np.isfinite(column))
     if len(wrong):
@@ -331,7 +332,7 @@ def query_column(qid: Any, group: Any, X: Any, prefix: str = "") -> Any:
     if total != n_rows:
         raise InvalidInputError(
             f"{prefix}group: expected sizes that add up to the {n_rows} rows of X, got {shown(total)}. Correct "
-            "the sizes."
+            "them; of sorted ids, one a row, sizes are numpy.unique(ids, return_counts=True)[1]."
         )
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64))
 

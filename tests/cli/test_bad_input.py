@@ -44,6 +44,9 @@ FILES = {
     "open.sgml": "<DOC>\n<DOCNO>a</DOCNO>\n<TEXT>x</TEXT>\n",
     "whole.sgml": "<DOC>\n<DOCNO>a</DOCNO>\n<TEXT>x</TEXT>\n</DOC>\n",
     "hash.tsv": "#1\tamber\n",
+    "words.svm": "good qid:1 1:2\n",
+    "late.svm": "1 1:2 # qid:1\n",
+    "letters.qrels": "q1\td1\tE\n",
     "mac.run": "q1 Q0 d1 1 2.0 x\rq1 Q0 d2 2 1.0 x\r",
     "brackets.json": "[" * 501,
 }
@@ -83,6 +86,12 @@ CASES = {
     "data for a run": (
         "evaluate qrels.txt bad/flat.svm",
         r"flat\.svm:1: .* It looks like ranking data: check the order",
+    ),
+    "data whose labels are words": ("train bad/words.svm -o out", r"words\.svm:1: .*got 'good'\. Correct the label"),
+    "data with queries in comments": ("train bad/late.svm -o out", r"late\.svm:1: .*, got none\. Write it"),
+    "letters for labels": (
+        "evaluate bad/letters.qrels bm25.run",
+        r"letters\.qrels:1: .* as score, got 'E'\. Correct the",
     ),
     "option twice": (
         "retrieve index topics.tsv -k 5 --hits=6 -o out",
