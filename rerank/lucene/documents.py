@@ -78,6 +78,8 @@ def write_documents(
             {**(document if isinstance(document, Mapping) else {CONTENTS: document}), "id": doc_id}
             for doc_id, document in zip(documents, map(of_hit, documents.values()), strict=True)
         )
+    elif not isinstance(documents, Iterable) and not is_frame(documents):
+        raise InvalidInputError(f"documents: expected dicts or a file, got {shown(documents)}. Pass a list of dicts.")
     for document in track(frame_rows(documents) if is_frame(documents) else documents, "reading documents"):
         files.add(*reader.line(document))
     files.close()

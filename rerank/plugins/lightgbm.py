@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Self
@@ -40,6 +40,7 @@ from rerank.runtime.threads import cores
 from rerank.trees.booster import StepLength
 from rerank.trees.leafwise import CAT_L2, CAT_SMOOTH, MAX_CAT_THRESHOLD, MAX_CAT_TO_ONEHOT, MIN_DATA_PER_GROUP
 from rerank.types import Floats, Ints, ideal_of_rows, pointers, query_rows
+from rerank.types.data_frames import is_frame, names_of
 
 MEASURES = {"ndcg": "nDCG", "map": "AP"}
 EXPONENTIAL = "nDCG(dcg='exp-log2')"  # gain 2^label - 1
@@ -516,7 +517,11 @@ class LGBMRanker(lightgbm.LGBMRanker):
                     f"feature_name: expected {ranker.n_features_in_} different names, got {shown(list(feature_name))}."
                 )
             ranker.feature_names_ = tuple(map(str, feature_name))
-        booster = lightgbm.Booster(model_str=model_text(tree_model(ranker, "lightgbm")))
+        trees = tree_model(ranker, "lightgbm")
+        if isinstance(feature_name, str | None) and not hasattr(ranker, "feature_names_in_"):  # as LightGBM names them
+            columns = names_of(X) if is_frame(X) else [f"Column_{number}" for number in range(trees.n_features)]
+            trees = replace(trees, feature_names=tuple(map(str, columns)))
+        booster = lightgbm.Booster(model_str=model_text(trees))
         n_earlier = booster.num_trees() - ranker.forest_.n_trees
         booster.best_iteration = watcher.best_iteration + n_earlier if watcher.best_iteration else 0
         self._Booster = booster

@@ -37,9 +37,9 @@ class TrainingProgress:
 Callback = Callable[[TrainingProgress], object]
 
 
-def callback_fault(error: Exception, iteration: int) -> RerankError:
+def callback_fault(error: Exception, iteration: int) -> Exception:
     """Return the error of a training that a callback ended by raising another one, which is nobody's model."""
-    if isinstance(error, RerankError):
+    if isinstance(error, RerankError) or type(error).__name__ == "TrialPruned":  # by which Optuna ends a trial
         return error
     return InvalidInputError(
         f"callbacks: expected each to return, got {type(error).__name__} at iteration {iteration}: "

@@ -182,6 +182,7 @@ def test_build_counts_and_logs_empty_documents(tmp_path: Path, caplog: pytest.Lo
         ([{"id": "a", "contents": 3}], r"expected text in field 'contents', got int. "),
         ([{"id": "a", "raw": "x"}], r"which Anserini keeps for itself, got 'raw'. Rename it"),
         (["a"], r"number 1: expected a mapping with 'id' and text, got str. "),
+        (5, r"documents: expected dicts or a file, got 5\. Pass a list of dicts"),
         ([], r"documents: expected at least one with text, got none \(0 empty ones\). "),
         ([{"id": "a", "title": " "}], r"expected at least one with text, got none \(1 empty ones\). "),
     ],

@@ -491,6 +491,30 @@ def test_names_of_features_are_the_columns_when_they_have_blanks() -> None:
     assert not hasattr(lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP), "feature_names_in_")
 
 
+@pytest.mark.parametrize("rows", [X, pd.DataFrame(X), pd.DataFrame(X, columns=range(10, 13))], ids=["array", "0", "10"])
+def test_names_of_features_without_text_are_those_of_lightgbm(rows: Any) -> None:
+    own, peer = (of.LGBMRanker(**FEW).fit(rows, Y, group=GROUP) for of in (lgb, lightgbm))
+    assert own.feature_name_ == peer.feature_name_
+    assert (
+        own.booster_.trees_to_dataframe()["split_feature"][0] == peer.booster_.trees_to_dataframe()["split_feature"][0]
+    )
+    np.testing.assert_array_equal(own.predict(rows), own.ranker_.predict(rows))
+
+
+def test_callback_of_optuna_prunes_a_trial() -> None:
+    optuna = pytest.importorskip("optuna")
+
+    def prune(_: Any) -> None:
+        raise optuna.TrialPruned
+
+    study = optuna.create_study()
+    study.optimize(lambda trial: watched(callbacks=[prune]).best_score_, n_trials=1)
+    study.optimize(
+        lambda trial: rerank.LambdaMART(n_estimators=2).fit(X, Y, group=GROUP, callbacks=[prune]), n_trials=1
+    )
+    assert [trial.state.name for trial in study.trials] == ["PRUNED", "PRUNED"]
+
+
 def test_ranker_is_one_of_this_package(tmp_path: Path) -> None:
     model = lgb.LGBMRanker(**FEW, metric=["ndcg"], sigmoid=1.0).fit(
         X, Y, group=GROUP, feature_name=["one", "two", "three"]
