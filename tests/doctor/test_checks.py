@@ -21,7 +21,9 @@ OF_ONE_FILE = {
     "document twice": (
         {"qrels": "q1 0 d1 1\nq1 0 d1 0\n"},
         "error    qrels:2: expected each document once in a query, got 'd1' again in query 'q1'. Remove one of the two "
-        "lines; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10` and the like alone; rerank refuses it",
+        "lines; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10` and the like alone; where the second "
+        "column is the document, `awk '{print $1, 0, $2, $4}'`, and of SMART's `awk '{print $1, 0, $2, 1}'`; rerank "
+        "refuses it",
     ),
     "nothing relevant": (
         {"qrels": "q1 0 d1 1\nq2 0 d1 0\nq3 0 d2 1\nq4 0 d1 0\n"},
