@@ -6,8 +6,9 @@
 # Why it matters: nan_mode=Max is chosen where what is missing is worst at low values (prices, distances); the
 # exported code is run where no library can be installed, on the same features, and orders documents with gaps as if
 # they were the cheapest or nearest.
-# Source: CatBoost, catboost/libs/model/model_export/python_exporter.cpp writes float_features[index] > border for
-# each border and nothing of nan_value_treatment, which the JSON has; a comparison with NaN is false.
+# Source: CatBoost, catboost/libs/model/model_export/python_exporter.cpp writes the borders of each feature and nothing
+# of nan_value_treatment, which the JSON has; the exported code compares float_features[index] > border, which is false
+# for NaN.
 
 set -euo pipefail
 

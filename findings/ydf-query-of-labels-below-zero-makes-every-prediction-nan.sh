@@ -7,9 +7,8 @@
 # the loss XE_NDCG_MART.
 # Why it matters: qrels with junk labels train well until one query is added that has no relevant document. NaN is no
 # error in a run: all documents of a query tie.
-# Source: YDF, yggdrasil_decision_forests/learner/gradient_boosted_trees/loss/loss_imp_ndcg.cc divides by the greatest
-# DCG of the query, which is 0 there, while its documents still form pairs; docs, Task RANKING, name no range of
-# labels.
+# Source: YDF, yggdrasil_decision_forests/learner/gradient_boosted_trees/loss/loss_imp_ndcg.cc: the change of NDCG of
+# a pair of documents with different labels is multiplied by a factor of the query, one over its greatest DCG, 0 there.
 
 set -euo pipefail
 
