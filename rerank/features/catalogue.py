@@ -63,7 +63,8 @@ def catalogue() -> str:
 
 def _family(name: str, member: Family) -> str:
     features = default_features(name)
-    about = [f"{counted(len(features), 'feature')} of {'every' if isinstance(member, FieldFamily) else 'no'} field"]
+    of = "the whole document" if member.of_whole else f"{'every' if isinstance(member, FieldFamily) else 'no'} field"
+    about = [f"{counted(len(features), 'feature')} of {of}"]
     if not features:
         about = [str(member.__doc__).rstrip(".")]
     when = "with a history, which is learned from judgements" if member.needs_history else "by default"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Family, Feature, FieldFamily, Recipe, family
+from rerank.types import CONTENTS
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
         ColumnGroup(name, member, field, tuple(member.features(recipe)))
         for field in (*(recipe.fields or ()), None)
         for name, member in families.items()
-        if isinstance(member, FieldFamily) == (field is not None)
+        if isinstance(member, FieldFamily) == (field is not None) and not (member.of_whole and field != CONTENTS)
     )
 
 

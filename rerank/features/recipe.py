@@ -91,6 +91,8 @@ class Family:
         The features, in the order of their columns, where they do not depend on the recipe.
     needs_positions : bool
         Whether a field has to be indexed with positions.
+    of_whole : bool
+        Whether, of the fields, the family is computed for the whole document alone.
     on_request : bool
         Whether the family is computed only where a recipe names it, because it costs much and gains little.
     calling_thread : bool
@@ -111,6 +113,7 @@ class Family:
 
     listed: ClassVar[Sequence[Feature]] = ()
     needs_positions: ClassVar[bool] = False
+    of_whole: ClassVar[bool] = False
     on_request: ClassVar[bool] = False
     calling_thread: ClassVar[bool] = False
     needs_space: ClassVar[str] = ""

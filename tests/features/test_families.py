@@ -210,34 +210,34 @@ def test_family_equals_oracle_on_cranfield(name: str, shared_data: Path) -> None
     assert_equal_oracle(name, documents, queries, run, Recipe(families=(name,)))
 
 
-def assert_neighbours_equal_oracle(
-    documents: Documents, queries: dict[str, list[str]], run: Run, recipe: Recipe
-) -> None:
-    data = extract(forward_index(documents), queries, run, recipe)
-    for field in {name.rsplit(".", 1)[1] for name in data.feature_names}:
-        collection = Texts(document.get(field, []) for document in documents.values())
-        for query_id in data:
-            rows = data.rows(query_id)
-            texts = [documents[doc_id].get(field, []) for doc_id in data.doc_ids[rows].tolist()]
-            pair = Pair(queries[query_id], texts[0], collection, recipe.to_dict())
-            order = data.column(f"bm25_bursty.{field}")[rows].tolist()
-            for stem, score in (("bm25", "bm25_bursty"), ("rm3", "rm3_10")):
-                name = f"{stem}_neighbours.{field}"
-                expected = means_of_nearest(texts, pair, order, data.column(f"{score}.{field}")[rows].tolist())
-                np.testing.assert_allclose(data.column(name)[rows], expected, rtol=1e-5, atol=2e-6, err_msg=name)
-
-
 NEIGHBOURS = ("letor", "feedback", "neighbours")
+
+
+def assert_neighbours_equal_oracle(
+    documents: dict[str, list[str]], queries: dict[str, list[str]], run: Run, recipe: Recipe
+) -> None:
+    data = extract(forward_index({name: {"contents": text} for name, text in documents.items()}), queries, run, recipe)
+    collection = Texts(documents.values())
+    for query_id in data:
+        rows = data.rows(query_id)
+        texts = [documents[doc_id] for doc_id in data.doc_ids[rows].tolist()]
+        pair = Pair(queries[query_id], texts[0], collection, recipe.to_dict())
+        order = data.column("bm25_bursty.contents")[rows].tolist()
+        for stem, score in (("bm25", "bm25_bursty"), ("rm3", "rm3_10")):
+            name = f"{stem}_neighbours.contents"
+            expected = means_of_nearest(texts, pair, order, data.column(f"{score}.contents")[rows].tolist())
+            np.testing.assert_allclose(data.column(name)[rows], expected, rtol=1e-5, atol=2e-6, err_msg=name)
 
 
 @pytest.mark.parametrize("parameters", PARAMETERS, ids=["defaults", "other"])
 def test_neighbours_equal_oracle(parameters: dict[str, float], documents: Documents, run: Run) -> None:
-    assert_neighbours_equal_oracle(documents, QUERIES, run, Recipe(families=NEIGHBOURS, **parameters))
+    whole = {doc_id: [*document.get("title", []), *document.get("body", [])] for doc_id, document in documents.items()}
+    assert_neighbours_equal_oracle(whole, QUERIES, run, Recipe(families=NEIGHBOURS, **parameters))
 
 
 def test_neighbours_equal_oracle_for_more_documents_than_are_compared() -> None:
     random = np.random.default_rng(0)
-    documents = {f"d{number}": {"body": random_words(random, 12, 30)} for number in range(250)}
+    documents = {f"d{number}": random_words(random, 12, 30) for number in range(250)}
     queries = {"q": ["w1", "w2", "w3"], "none": []}
     run = Run.of({query_id: {doc_id: -float(n) for n, doc_id in enumerate(documents)} for query_id in queries})
     assert_neighbours_equal_oracle(documents, queries, run, Recipe(families=NEIGHBOURS))
@@ -245,11 +245,12 @@ def test_neighbours_equal_oracle_for_more_documents_than_are_compared() -> None:
 
 def test_neighbours_are_other_documents() -> None:
     texts = {"a": "heat flow", "b": "heat flow slip", "c": "soup garlic", "empty": ""}
-    documents = {doc_id: {"body": text.split()} for doc_id, text in texts.items()}
+    documents = {doc_id: {"contents": text.split(), "title": text.split()} for doc_id, text in texts.items()}
     run = Run.of({"q": dict.fromkeys(texts, 1.0)})
     data = extract(forward_index(documents), {"q": ["heat"]}, run, Recipe(families=NEIGHBOURS))
+    assert "bm25_neighbours.title" not in data.feature_names  # of the whole document alone
     scores, means = (
-        {d: data.column(f"{name}.body")[data.doc_ids == d][0] for d in texts}
+        dict(zip(data.doc_ids.tolist(), data.column(f"{name}.contents").tolist(), strict=True))
         for name in ("bm25_bursty", "bm25_neighbours")
     )
     assert means["a"] == scores["b"]

@@ -43,6 +43,7 @@ class NeighboursFeatures(FieldFamily):
     """Means of the scores of the nearest among the query's first documents."""
 
     evidence = "match of similar documents"
+    of_whole = True
     rising = ("*",)
     listed = tuple(
         Feature(
