@@ -98,7 +98,7 @@ def _fill(query_ptr, docs, postings, weights, saturation, scores, out):  # type:
     for query in range(len(query_ptr) - 1):
         first = query_ptr[query]
         last = query_ptr[query + 1]
-        rows = _first_rows(first, last, scores)
+        rows = first + _best(scores[first:last, _ORDER], FIRST, -np.inf)
         slot_terms, begins, numbers, values = _by_term(rows, docs, postings, weights, saturation, slots)
         place = np.full(last - first, -1, np.int64)
         for number in range(len(rows)):
@@ -124,21 +124,21 @@ def _fill(query_ptr, docs, postings, weights, saturation, scores, out):  # type:
 
 
 @helper()
-def _first_rows(first, last, scores):  # type: ignore[no-untyped-def]
-    """Return the rows of a query's best documents by the score of `_ORDER`, the best first."""
-    rows = np.empty(FIRST, np.int64)
-    n_rows = 0
-    for row in range(first, last):
-        score = scores[row, _ORDER]
-        if np.isnan(score) or (n_rows == FIRST and score <= scores[rows[FIRST - 1], _ORDER]):
+def _best(values, most, least):  # type: ignore[no-untyped-def]
+    """Return the numbers of the greatest values above `least`, the greatest first, of equal ones the earlier first."""
+    best = np.empty(most, np.int64)
+    n_best = 0
+    for number in range(len(values)):
+        value = values[number]
+        if not value > least or (n_best == most and value <= values[best[most - 1]]):  # NaN is not above
             continue
-        index = min(n_rows, FIRST - 1)
-        while index > 0 and scores[rows[index - 1], _ORDER] < score:
-            rows[index] = rows[index - 1]
+        index = min(n_best, most - 1)
+        while index > 0 and values[best[index - 1]] < value:
+            best[index] = best[index - 1]
             index -= 1
-        rows[index] = row
-        n_rows = min(n_rows + 1, FIRST)
-    return rows[:n_rows]
+        best[index] = number
+        n_best = min(n_best + 1, most)
+    return best[:n_best]
 
 
 @helper()
@@ -187,22 +187,11 @@ def _by_term(rows, docs, postings, weights, saturation, slots):  # type: ignore[
 @helper()
 def _mean_of_nearest(products, rows, row, scores, out):  # type: ignore[no-untyped-def]
     """Fill a row of `out` with the mean scores of the first documents that have the greatest products."""
-    nearest = np.empty(NEAREST, np.int64)
-    n_nearest = 0
-    for number in range(len(products)):
-        product = products[number]
-        if product <= 0.0 or (n_nearest == NEAREST and product <= products[nearest[NEAREST - 1]]):
-            continue
-        index = min(n_nearest, NEAREST - 1)
-        while index > 0 and products[nearest[index - 1]] < product:
-            nearest[index] = nearest[index - 1]
-            index -= 1
-        nearest[index] = number
-        n_nearest = min(n_nearest + 1, NEAREST)
+    nearest = _best(products, NEAREST, 0.0)
     for score in range(scores.shape[1]):
         total = 0.0 * scores[row, score]  # a score is missing for all documents of a query
         weight = 0.0
-        for index in range(n_nearest):
-            total += products[nearest[index]] * scores[rows[nearest[index]], score]
-            weight += products[nearest[index]]
+        for number in nearest:
+            total += products[number] * scores[rows[number], score]
+            weight += products[number]
         out[row, score] = total / weight if weight > 0.0 else total
