@@ -131,7 +131,7 @@ def command(
     """
     from rerank.metrics.registry import parse_measure
 
-    parse_measure(metric)  # refuses an unknown one before anything is computed
+    measure = parse_measure(metric).name  # refuses an unknown one before anything is computed
     form = _form(data, "--teacher" if teacher else "--clicks" if clicks else "")
     from_index = form != "DATA"
     refuse_beside(form, WITHOUT_EFFECT[form])
@@ -162,8 +162,8 @@ def command(
         estimate = None
         model = _train_on_data(data, new_model(RANKER), base, tuning, cluster, options)
     model.save(output)
-    history = model.evals_result_.get("valid", {}).get(metric, []) if options["validate"] else []
-    figure = f", {metric} {max(history):.4f} on {options['validate']}" if history else ""
+    history = model.evals_result_.get("valid", {}).get(measure, []) if options["validate"] else []
+    figure = f", {measure} {max(history):.4f} on {options['validate']}" if history else ""
     log.info("%s: %s%s", output, model.size_in_words(), figure)
     for part in (estimate, model.calibration_ if from_index else None):
         if part is not None:

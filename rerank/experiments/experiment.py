@@ -61,8 +61,16 @@ from rerank.retrieval.fusion import fuse
 from rerank.retrieval.union import UnionRun
 from rerank.runtime.output import write_text
 from rerank.runtime.progress import InProcess
-from rerank.training.cross_validation import FoldData, FoldHistories, FoldTraining, Try, Workers, cross_validated
-from rerank.training.estimate import DEFAULT_METRIC, judged_values, noise_of, scorer_gain
+from rerank.training.cross_validation import (
+    FoldData,
+    FoldHistories,
+    FoldTraining,
+    Try,
+    Workers,
+    cross_validated,
+    noise_of,
+)
+from rerank.training.estimate import DEFAULT_METRIC, judged_values, scorer_gain
 from rerank.training.folds import (
     assign_folds,
     given_folds,

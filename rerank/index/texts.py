@@ -423,27 +423,27 @@ _LEFT_OUT = "… ", " …"  # before an excerpt that begins in a sentence, and a
 def excerpt(text: str, spans: Spans, longest: int) -> tuple[str, Spans]:
     """Return the part of a text, of at most `longest` characters, that has most matches, and the matches in it.
 
-    It begins with a sentence where one begins near the matches; an ellipsis stands for what is left out.
+    The part starts at the start of a sentence if there is one near the matches. "…" marks text that is left out.
     """
     if not longest or len(text) <= longest:
         return text, spans
     before, after = _LEFT_OUT if longest > 8 else ("", "")
-    room = longest - len(before + after)
-    margin = room // 8
+    size = longest - len(before + after)
+    margin = size // 8
     begins = [begin for begin, _ in spans]
     ends = [end for _, end in spans]
-    starts = [0, *(_sentence(text, begin, room // 2, margin) for begin in begins)]
-    counts = [bisect_right(ends, start + room) - bisect_left(begins, start) for start in starts]
+    starts = [0, *(_sentence(text, begin, size // 2, margin) for begin in begins)]
+    counts = [bisect_right(ends, start + size) - bisect_left(begins, start) for start in starts]
     first = starts[max(range(len(starts)), key=lambda number: (counts[number], _begins_sentence(text, starts[number])))]
-    if first > len(text) - room:
-        found = _SENTENCE.search(text, len(text) - room, first)
-        first = found.end() if found else len(text) - room
+    if first > len(text) - size:
+        found = _SENTENCE.search(text, len(text) - size, first)
+        first = found.end() if found else len(text) - size
     if _begins_sentence(text, first):
         before = ""
     elif text[first - 1] != " ":  # not in the middle of a word
         space = text.find(" ", first, first + margin + 1)
         first = space + 1 if space >= 0 else first
-    last = first + room
+    last = first + size
     if last < len(text):
         space = text.rfind(" ", last - margin, last)
         last = space if space >= 0 else last

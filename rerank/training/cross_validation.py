@@ -190,3 +190,24 @@ def query_values(data: RankingData, scores: Floats, measure: Measure) -> Floats:
     labels = np.zeros(data.n_rows) if data.labels is None else data.labels
     order = trec_order(data.query_ptr, scores, data.stored_ids)
     return measure.scores(RankedLists(labels[order], data.query_ptr, *data.ideal()))
+
+
+def noise_of(training: FoldTraining, model: Ranker, values: Callable[[Run], Floats]) -> float | None:
+    """Return the standard deviation of a cross-validated measure over random states; None for models without one.
+
+    The model of the first fold is trained twice more. Folds vary independently: the variance of their sum is that of
+    one fold times their number.
+
+    model   of the first fold
+    values  returns the measure of each query of a run, (n_queries,), 0 for queries of the other folds
+    """
+    if "random_state" not in model.parameter_fields:
+        return None
+    training = replace(training, data_of=training.data_of(0))
+    train, stop = training.train_and_stop(0)
+    unseen = training.unseen(0)
+    seed = model.get_params(deep=False)["random_state"] or 0
+    others = (model.unfitted_copy().set_params(random_state=seed + number) for number in (1, 2))
+    drawn = [model, *(other.fit(train, eval_set=stop) for other in others)]
+    means = [values(unseen.run(predicted(each, unseen))).mean() for each in drawn]
+    return float(np.std(means, ddof=1) * np.sqrt(training.n_folds))

@@ -145,27 +145,6 @@ def estimate_of(
     return estimate, models, held_out_run
 
 
-def noise_of(training: FoldTraining, model: Ranker, values: Callable[[Run], Floats]) -> float | None:
-    """Return the standard deviation of an estimate over random states, from one fold; None for models without one.
-
-    Training the model of the first fold twice more takes 2 / folds of the estimate's time. Folds vary alone: the
-    variance of their sum is that of one times their number.
-
-    model   of the first fold
-    values  returns the measure of each query of a run, (n_queries,), 0 for queries of the other folds
-    """
-    if "random_state" not in model.parameter_fields:
-        return None
-    training = replace(training, data_of=training.data_of(0))
-    train, stop = training.train_and_stop(0)
-    unseen = training.unseen(0)
-    seed = model.get_params(deep=False)["random_state"] or 0
-    others = (model.unfitted_copy().set_params(random_state=seed + number) for number in (1, 2))
-    drawn = [model, *(other.fit(train, eval_set=stop) for other in others)]
-    means = [values(unseen.run(predicted(each, unseen))).mean() for each in drawn]
-    return float(np.std(means, ddof=1) * np.sqrt(training.n_folds))
-
-
 def run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Run:
     """Return the run of the held-out queries as texts without ids, which lack features of similar judged queries."""
     data = training.data_of(0).data  # the other features are the same in all folds

@@ -106,3 +106,12 @@ def test_train_says_that_features_use_judgements_and_leaves_them_out(command: Co
 def test_train_names_some_of_many_features_where_the_base_is_none(command: Command, tmp_path: Path) -> None:
     done = command("train", "data.npz", *SMALL, "--base", "feature:other", "-o", str(tmp_path / "m.json"))
     assert (done.code, done.err.endswith(", ... (283 in all).\n"), len(done.err) < 1500) == (2, True, True), done.err
+
+
+@pytest.mark.parametrize("metric", ["nDCG@10", "ndcg_cut_10"])
+def test_train_prints_the_metric_on_validation_data_under_its_name(
+    command: Command, tmp_path: Path, metric: str
+) -> None:
+    words = *SMALL, "--validate", "data.npz", "--metric", metric
+    done = command("train", "data.npz", *words, "-o", str(tmp_path / "m.json"))
+    assert (done.code, re.search(r", nDCG@10 0\.\d{4} on data\.npz", done.err) is not None) == (0, True), done.err

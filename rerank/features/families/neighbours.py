@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.columns import columns_of
-from rerank.features.families.feedback import FeedbackFeatures
+from rerank.features.families.feedback import MAX_DOC_SHARE, FeedbackFeatures
 from rerank.features.families.letor import LetorFeatures
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
@@ -29,8 +29,7 @@ from rerank.types import FieldArrays, Floats
 
 FIRST = 100
 NEAREST = 5
-MOST_DOCUMENTS = 100
-MAX_DOC_SHARE = 0.1  # of the documents: terms of more say little, and take most of the time
+FEW_DOCUMENTS = 100  # a term of more, and of more than MAX_DOC_SHARE, says little and takes most of the time
 _SCORES = {
     "bm25": ("letor", LetorFeatures, "bm25_bursty", ()),
     "rm3": ("feedback", FeedbackFeatures, "rm3_10", (Missing.NO_FEEDBACK,)),
@@ -78,7 +77,7 @@ class NeighboursFeatures(FieldFamily):
 @kept_by_size
 def _weights(field: FieldArrays) -> Floats:
     """Return idf * v of every term, (n_terms,); 0 for terms that vectors lack."""
-    most = max(MAX_DOC_SHARE * field.n_docs_with, MOST_DOCUMENTS)
+    most = max(MAX_DOC_SHARE * field.n_docs_with, FEW_DOCUMENTS)
     weights = field_idf(field) * burstiness(field.doc_freq, field.collection_freq, field.n_docs_with)
     return np.where(np.asarray(field.doc_freq) <= most, weights, 0.0)
 
@@ -110,8 +109,7 @@ def _fill(query_ptr, docs, postings, weights, saturation, scores, out):  # type:
             for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
                 slot = slots[doc_terms[posting]]
                 if slot >= 0:
-                    freq = np.float64(freqs[posting])
-                    weight = weights[doc_terms[posting]] * freq / (freq + saturation[row])
+                    weight = _saturated(weights[doc_terms[posting]], freqs[posting], saturation[row])
                     for index in range(begins[slot], begins[slot + 1]):
                         products[numbers[index]] += weight * values[index]
             if place[row - first] >= 0:
@@ -143,8 +141,9 @@ def _best(values, most, least):  # type: ignore[no-untyped-def]
 
 @helper()
 def _by_term(rows, docs, postings, weights, saturation, slots):  # type: ignore[no-untyped-def]
-    """Return the vectors of the first documents term by term: the term of each slot, where its documents begin, their
-    numbers and their weights; `slots` gets the slot of each term.
+    """Return the vectors of the first documents term by term, and give each of their terms a slot in `slots`.
+
+    Returns the term of each slot, where its documents begin, and the number and the weight of each of them.
     """
     doc_ptr, doc_terms, freqs = postings
     n_postings = 0
@@ -152,36 +151,42 @@ def _by_term(rows, docs, postings, weights, saturation, slots):  # type: ignore[
         n_postings += doc_ptr[docs[row] + 1] - doc_ptr[docs[row]]
     slot_terms = np.empty(n_postings, np.int64)
     begins = np.zeros(n_postings + 2, np.int64)
+    of_postings = np.empty((3, n_postings))  # slot, number of the document and weight, document by document
     n_slots = 0
-    norms = np.zeros(len(rows))
+    n_kept = 0
     for number in range(len(rows)):
-        doc = docs[rows[number]]
-        for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
+        row = rows[number]
+        first = n_kept
+        squares = 0.0
+        for posting in range(doc_ptr[docs[row]], doc_ptr[docs[row] + 1]):
             term = doc_terms[posting]
             if weights[term] == 0.0:
                 continue
             if slots[term] < 0:
                 slots[term], slot_terms[n_slots] = n_slots, term
                 n_slots += 1
+            weight = _saturated(weights[term], freqs[posting], saturation[row])
+            of_postings[0, n_kept], of_postings[1, n_kept], of_postings[2, n_kept] = slots[term], number, weight
             begins[slots[term] + 2] += 1
-            freq = np.float64(freqs[posting])
-            norms[number] += (weights[term] * freq / (freq + saturation[rows[number]])) ** 2
+            squares += weight * weight
+            n_kept += 1
+        of_postings[2, first:n_kept] /= np.sqrt(squares)
     for slot in range(n_slots):
         begins[slot + 2] += begins[slot + 1]
-    numbers = np.empty(n_postings, np.uint8)  # small types: all of them stay in the processor's nearest cache
-    values = np.empty(n_postings, np.float32)
-    for number in range(len(rows)):
-        doc = docs[rows[number]]
-        for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
-            term = doc_terms[posting]
-            if weights[term] == 0.0:
-                continue
-            index = begins[slots[term] + 1]
-            begins[slots[term] + 1] += 1
-            freq = np.float64(freqs[posting])
-            numbers[index] = number
-            values[index] = weights[term] * freq / (freq + saturation[rows[number]]) / np.sqrt(norms[number])
+    numbers = np.empty(n_kept, np.uint8)  # small types: all of them stay in the processor's nearest cache
+    values = np.empty(n_kept, np.float32)
+    for kept in range(n_kept):
+        end = np.int64(of_postings[0, kept]) + 1
+        index = begins[end]
+        numbers[index], values[index] = np.uint8(of_postings[1, kept]), of_postings[2, kept]
+        begins[end] = index + 1
     return slot_terms[:n_slots], begins[: n_slots + 1], numbers, values
+
+
+@helper()
+def _saturated(weight, freq, saturation):  # type: ignore[no-untyped-def]
+    """Return a term's weight in a document."""
+    return weight * np.float64(freq) / (np.float64(freq) + saturation)
 
 
 @helper()
