@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 STAGES = CHOICE, CHECK = "choice", "check"
 MOST_LEARNED, MOST_MEASURED = 600, 300  # topics of a large collection
-ALL = 1 << 30  # documents of each source
 ALL_DRAWS, UNTRAINED, REFERENCE = "all", "unsupervised", "train"
 WORST = 10  # the worst draw of so many
 TREES = "n_estimators=100, learning_rate=0.05, num_leaves=8, colsample_bytree=0.2, subsample=0.7"
@@ -69,8 +68,8 @@ DRAWS = {
 class Pool:
     """Topics of one collection that draws choose from.
 
-    learned   the first 100 documents of each source, as `rerank train` takes them
-    measured  all candidates of the topics that may be measured on
+    learned   the first documents of each source, as `rerank train` takes them
+    measured  all documents that are reranked, of the topics that may be measured on
     bm25      BM25's scores of these candidates; those that it has not found are below the others
     """
 
@@ -116,6 +115,7 @@ def features_of(
 def pool_of(options: Options, name: str, stage: str) -> Pool:
     """Return the topics of a collection, with features; nothing is learned from judgements."""
     from rerank.features.extract import scores_in
+    from rerank.retrieval.candidates import RERANKED
     from rerank.training.inputs import TRAINED
 
     documents, train, test, topics, qrels = _topics_of(options, name, stage)
@@ -127,7 +127,7 @@ def pool_of(options: Options, name: str, stage: str) -> Pool:
             return features_of(index, {name: topics[name] for name in names}, some_queries(qrels, names), depth)
 
         learned, _ = features(train, TRAINED)
-        measured, run = features(test, ALL)
+        measured, run = features(test, RERANKED)
         bm25 = scores_in(run.sources["bm25"], measured)[:, 0]
         return Pool(learned, measured, np.where(np.isnan(bm25), -1.0, bm25))
 

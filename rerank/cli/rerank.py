@@ -38,7 +38,12 @@ from rerank.errors import log
 @base_run_option
 @other_index_option
 @click.option(
-    "-k", "--hits", "k", type=Whole(), metavar="N", help="Documents to rerank per query.  [default: as in training]"
+    "-k",
+    "--hits",
+    "k",
+    type=Whole(),
+    metavar="N",
+    help="Documents to rerank per query and source.  [default: as in training]",
 )
 @functions_option
 @output_option("the run")

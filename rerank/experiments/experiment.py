@@ -79,7 +79,7 @@ from rerank.training.folds import (
     logged_groups,
     training_size,
 )
-from rerank.training.inputs import TRAINED, among_first, check_base, judged_queries, sources_of
+from rerank.training.inputs import TRAINED, check_base, judged_queries, sources_of
 from rerank.training.tuning import Tuning, best_try, check_tuning, fit_best
 from rerank.types import BM25, Floats, Qrels, RankingData, Run, Topics, query_rows
 from rerank.types.ids import same_ids
@@ -243,9 +243,10 @@ def run_experiment(
     """Compare rankers with what they start from, and with runs of other systems, on held-out queries.
 
     With an index, the systems are BM25, the unsupervised ranking, the ranker without a base, and the ranker from one;
-    by default candidates, features and training are those of `rerank.train`, and all candidates of a held-out query are
-    ranked. With data (features and labels), they are the run that the data were made from, where the data hold its
-    scores, and the ranker without a base and, where one is named, from one. A base that is a model is a system, too.
+    by default candidates, features and training are those of `rerank.train`, and candidates of a held-out query are
+    ranked as by `rerank.rerank`. With data (features and labels), they are the run that the data were made from, where
+    the data hold its scores, and the ranker without a base and, where one is named, from one. A base that is a model is
+    a system, too.
 
     Parameters
     ----------
@@ -320,15 +321,16 @@ class StudyInputs:
         """Return the features of all candidates, and which of these are trained on; None is the study's recipe."""
         study = self.study
         run = self.run.take(self.run.trec_order())
-        trained = None if study.base == RUN else among_first(run, TRAINED)
-        some = run.without_sources() if study.candidates is None and isinstance(run, UnionRun) else run
+        k = sources_of(self.index, study.candidates, study.k).k
+        some = run if k is None else run.head(k)
+        trained = None if study.base == RUN else some.among_first(TRAINED)
+        some = some.without_sources() if study.candidates is None and isinstance(some, UnionRun) else some
         if recipe is None and study.base != NO_BASE:
             check_base(study.base, self.index.some_features((), some.head(1), self.topics, recipe=study.recipe))
         data = self.index.features(some, self.topics, self.qrels, recipe=study.recipe if recipe is None else recipe)
         if trained is not None and data.retriever is not None:  # models rerank as many candidates as the study
-            depth = sources_of(self.index, study.candidates, study.k).k
-            data = replace(data, retriever=replace(data.retriever, depth=depth))
-        return FoldData(data, trained)
+            data = replace(data, retriever=replace(data.retriever, depth=k))
+        return FoldData(data, trained, run)
 
     def with_history(self, history: History) -> StudyInputs:
         """Return the inputs with a history, and with the candidates that it finds where a source is learned."""
@@ -364,7 +366,7 @@ class WithoutHistory:
         names = found.data.feature_names
         kept = [number for number, name in enumerate(names) if not name.startswith(HISTORY)]
         data = replace(found.data, X=found.data.X[:, kept], feature_names=tuple(names[number] for number in kept))
-        return FoldData(data, found.trained)
+        return replace(found, data=data)
 
 
 @dataclass(frozen=True, eq=False)

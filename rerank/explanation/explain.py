@@ -356,9 +356,9 @@ def explain(
         topic = _topic(topics_of(topics), query)
         if run is not None:
             run = _of_query(run_of(run), query)
-        k = bound.depth(None)
+        k = bound.depth(None, run)
         candidates = bound.find(topic, run, k, base)
-        scored = bound.scored(bound.features(candidates, topic, k, whole=True), base)
+        scored = bound.scored(bound.features(candidates, topic, candidates.among_first(k), whole=True), base)
         if (last := bound.last_stage()) is not None:
             stage, scorer = last
             log.warning("explain: ranks are those before %s orders the first %d.", scorer.name, stage.depth)

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, ModelMismatchError, log, shown
+from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.features.recipe import Recipe
 from rerank.features.resolved_recipe import check_resources
 from rerank.files.inputs import RunLike
@@ -30,13 +31,13 @@ from rerank.index.texts import (
     texts_of_rows,
 )
 from rerank.index.unsupervised import applied_model
-from rerank.metrics.ranked_lists import ranks
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.cutoff import Cutoff, check_cutoff
 from rerank.rankers.last_stage import LastStage
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.retriever_checks import check_base_run, check_retrievers, trained_retriever
 from rerank.retrieval.candidates import DEPTH, Candidates
+from rerank.retrieval.tail import with_tail
 from rerank.retrieval.union import UnionRun
 from rerank.types import Floats, Ints, RankingData, Retriever, Run, Topics, trec_order
 from rerank.types.order import position_order
@@ -127,9 +128,15 @@ class BoundModel:
             )
         return self.index
 
-    def depth(self, k: int | None) -> int:
-        """Return the number of documents per query that are reranked; None is that of the model's training."""
-        k = (self.candidates.k or DEPTH) if k is None else k
+    def depth(self, k: int | None, run: RunLike | None = None) -> int:
+        """Return the number of documents per query and source that are reranked.
+
+        k    None is that of the model's training, for candidates of as many sources
+        run  the candidates, where these are given
+        """
+        if k is None:
+            is_alike = run is None or isinstance(run, UnionRun) != self.candidates.is_single
+            k = (self.candidates.k if is_alike else None) or DEPTH
         if not isinstance(k, int | np.integer) or k < 1:
             raise InvalidInputError(f"k: expected a whole number of documents from 1, got {k!r}. Pass e.g. 100.")
         return int(k)
@@ -166,16 +173,17 @@ class BoundModel:
             check_base_run(self.model, base)
         check_retrievers(self.model, retriever, retrievers, what, base is None)
 
-    def features(self, candidates: Run, topics: Topics, k: int | None = None, whole: bool = False) -> RankingData:
-        """Return the features of the first k candidates of each query; of all, if they come from several sources.
+    def features(
+        self, candidates: Run, topics: Topics, is_head: NDArray[np.bool_] | None = None, whole: bool = False
+    ) -> RankingData:
+        """Return the features of candidates, computed among these.
 
-        k      None: all
-        whole  whether to compute features that the model does not read, too, which are NaN otherwise
+        is_head  which candidates, (n_rows,); None: all
+        whole    whether to compute features that the model does not read, too, which are NaN otherwise
         """
-        if isinstance(candidates, UnionRun):
-            top = candidates if self.recipe.runs else candidates.without_sources()  # which the model does not read
-        else:
-            top = candidates if k is None else candidates.head(k)
+        if isinstance(candidates, UnionRun) and not self.recipe.runs:
+            candidates = candidates.without_sources()  # which the model does not read
+        top = candidates if is_head is None else candidates.of_rows(np.flatnonzero(is_head))
         needed = None if whole else self.model.features_read()
         return self.documents.some_features(needed, top, topics, recipe=self.recipe)
 
@@ -243,14 +251,13 @@ class BoundModel:
     ) -> Run:
         """Return candidates in the model's order, see `rerank.rerank`."""
         check_cutoff(cutoff, self.model)
-        depth = self.depth(k)
+        depth = self.depth(k, run)
         candidates = self.find(topics, run, depth, base)
-        if k is not None and run is None and isinstance(candidates, UnionRun):
-            log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", k)
-        scored = self.scored(self.features(candidates, topics, depth), base)
+        is_head = candidates.among_first(depth)
+        scored = self.scored(self.features(candidates, topics, is_head), base)
         if cutoff is not None:
             return cutoff.run(scored.data, self.probabilities(scored), self.model.kind)
-        return _with_tail(self.reordered(scored, topics).run(self.model.kind), candidates, depth)
+        return with_tail(self.reordered(scored, topics).run(self.model.kind), candidates, is_head)
 
     def rerank_texts(
         self, query: str, documents: Any, k: int | None, scores: Any, field: str | None, cutoff: Cutoff | None
@@ -336,21 +343,6 @@ def slow_run_scores(
 def texts_of_documents(index: BoundIndex, run: Run | RankingData, rows: Ints) -> list[str]:
     """Return the texts of some rows of a run, which are documents of the index."""
     return index.document_texts(index.forward.doc_numbers(run.doc_ids[rows]))
-
-
-def _with_tail(head: Run, candidates: Run, k: int) -> Run:
-    """Return a reranked run, followed by the candidates below the first k in their old order."""
-    sizes = np.diff(candidates.query_ptr)
-    if isinstance(candidates, UnionRun) or not (sizes > k).any():  # all documents of a union are reranked
-        return head
-    rank = ranks(candidates.query_ptr)
-    tail = rank >= k
-    doc_ids = candidates.doc_ids.copy()
-    scores = np.empty(candidates.n_rows)
-    doc_ids[~tail], scores[~tail] = head.doc_ids, head.scores
-    lowest = np.repeat(head.scores[head.query_ptr[1:] - 1], sizes)
-    scores[tail] = (lowest + k - 1 - rank)[tail]  # by 1 less for each document
-    return replace(head, query_ptr=candidates.query_ptr, doc_ids=doc_ids, scores=scores)
 
 
 def _ranked_texts(run: Run, documents: Any, k: int | None) -> list[RankedText]:

@@ -10,7 +10,7 @@ from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.standard_scores import RANK, SCORES
 from rerank.rankers.unsupervised import Unsupervised
-from rerank.retrieval.candidates import DEPTH, Candidates
+from rerank.retrieval.candidates import DEPTH, RERANKED, Candidates
 from rerank.types.retriever import Retriever
 from rerank.vectors.vectors import ENCODER, LSI
 
@@ -30,7 +30,7 @@ def default_candidates(index: Collection, k: int = DEPTH) -> Candidates:
     """Return the union of all sources that an index has and that need no judgements."""
     vectors = index.vectors
     nearest = (NEAREST,) if vectors is not None and LSI in vectors.spaces else ()
-    return Candidates.parse(",".join((*SOURCES, *nearest)), k)
+    return Candidates.parse(",".join((*SOURCES, *nearest)), k).at_depth(RERANKED)
 
 
 def unsupervised_model(index: Collection, *, union: bool = True) -> Unsupervised:
@@ -56,7 +56,7 @@ def unsupervised_model(index: Collection, *, union: bool = True) -> Unsupervised
     names = column_plan(index.forward, recipe).names  # without those that need positions, where there are none
     summed = ", ".join(name for name in names if name in SCORES)
     log.info("unsupervised: sum of %s; without %s.", summed, _lacking(set(possible) - set(names)))
-    retriever = Retriever(default_candidates(index).tag) if union else None
+    retriever = Retriever(default_candidates(index).tag, depth=RERANKED) if union else None
     return Unsupervised.of(names, recipe.to_dict(), dict(index.forward.fingerprint), retriever)
 
 

@@ -52,8 +52,8 @@ def rerank(
     run : Run, mapping, DataFrame, path or None
         Candidates, or their file. None retrieves them.
     k : int or None
-        Number of documents to rerank per query. None for the number of the model's training, or 1,000. Documents of
-        `run` below k follow in their order. If there are several sources, all documents are reranked.
+        Number of documents to rerank per query and source. None for the number of the model's training, or 1,000. The
+        other documents follow in their order.
     base : Run, mapping, DataFrame, path or None
         Run that the model was warm-started from, if it was.
     cutoff : Cutoff or None

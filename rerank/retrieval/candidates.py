@@ -18,6 +18,7 @@ from rerank.types import BM25, CONTENTS, Retriever
 from rerank.types.retriever import K1, B, bm25_parameters, bm25_suffix
 
 DEPTH = 1000
+RERANKED = 200  # first documents of each of several sources
 FILE = "run"
 _UNION = "union:"
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
@@ -60,6 +61,8 @@ class Candidates:
         Parameters of BM25.
     field : str
         The field that is searched; `contents` is the whole document.
+    reranked : int or None
+        First documents of each of several sources that are reranked; the others follow. None: all.
 
     """
 
@@ -67,6 +70,7 @@ class Candidates:
     k1: float = K1
     b: float = B
     field: str = CONTENTS
+    reranked: int | None = None
 
     @classmethod
     def parse(cls, text: str, k: int = DEPTH, *, k1: float = K1, b: float = B, field: str = CONTENTS) -> Self:
@@ -134,14 +138,14 @@ class Candidates:
         if retriever.name.startswith(_UNION):
             text, dash, _ = retriever.name.removeprefix(_UNION).partition("-")
             k1, b, field = bm25_parameters(retriever.name[len(_UNION) + len(text) :] if dash else "")
-            return cls.parse(text, k1=k1, b=b, field=field)
+            return cls.parse(text, k1=k1, b=b, field=field).at_depth(retriever.depth)
         name = retriever.name.partition("-")[0]
         return cls((Part(name, depth),)) if name in known_sources() else None
 
     @property
     def k(self) -> int | None:
-        """Depth of the only source; None for several, all of whose documents are reranked."""
-        return self.sources[0].k if self.is_single else None
+        """Documents of each source that are reranked: those of the only one; None: all."""
+        return self.sources[0].k if self.is_single else self.reranked
 
     @property
     def is_single(self) -> bool:
@@ -153,13 +157,13 @@ class Candidates:
         """Whether a source is learned from judgements."""
         return any(source(part.name).learned for part in self.sources if part.file is None)
 
-    def at_depth(self, k: int) -> Self:
-        """Return the candidates with another depth of the only source; several sources keep theirs.
+    def at_depth(self, k: int | None) -> Self:
+        """Return the candidates with another number of documents that are reranked, to which a single source is cut.
 
         Parameters
         ----------
-        k : int
-            The depth.
+        k : int or None
+            Documents of each source; None: all.
 
         Returns
         -------
@@ -167,7 +171,7 @@ class Candidates:
             The candidates.
 
         """
-        return replace(self, sources=(replace(self.sources[0], k=k),)) if self.is_single else self
+        return replace(self, sources=(replace(self.sources[0], k=k),)) if self.is_single else replace(self, reranked=k)
 
     @property
     def tag(self) -> str:

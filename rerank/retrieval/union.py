@@ -39,10 +39,21 @@ class UnionRun(Run):
     sources : mapping from str to Run
         The runs by name. `Index.features` takes them as other runs: score, rank and membership in each are features,
         missing where the run does not hold the document.
+    best_ranks : ndarray of shape (n_rows,), int64
+        The best rank of each document in any of the runs, from 1, as they were found.
 
     """
 
     sources: Mapping[str, Run] = dataclass_field(default_factory=dict)
+    best_ranks: Ints = dataclass_field(default_factory=lambda: np.empty(0, np.int64))
+
+    def places(self) -> Ints:
+        """Return the best rank of each document in any of the runs, which may be that of several of a query."""
+        return self.best_ranks
+
+    def take(self, order: Ints) -> Self:
+        """Return the run with its rows in another order, see `Run.take`."""
+        return replace(super().take(order), best_ranks=self.best_ranks[order])
 
     def without_sources(self) -> Run:
         """Return the documents and their scores alone.
@@ -64,12 +75,14 @@ class UnionRun(Run):
     def joined(cls, runs: Sequence[Self]) -> Self:
         """Return the queries of several unions of the same sources as one, see `Run.joined`."""
         sources = {name: Run.joined([run.sources[name] for run in runs]) for name in runs[0].sources}
-        return replace(super().joined(runs), sources=sources)
+        return replace(
+            super().joined(runs), sources=sources, best_ranks=np.concatenate([run.best_ranks for run in runs])
+        )
 
     def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
         names = self.query_ids[queries].tolist()
         sources = {name: run.select(run.query_numbers(names)) for name, run in self.sources.items()}
-        return {**super()._selected(queries, rows), "sources": sources}
+        return {**super()._selected(queries, rows), "sources": sources, "best_ranks": self.best_ranks[rows]}
 
 
 def search_union(inputs: SearchInputs, candidates: Candidates) -> UnionRun:
@@ -77,7 +90,7 @@ def search_union(inputs: SearchInputs, candidates: Candidates) -> UnionRun:
     runs = {part.name: _search(inputs, part) for part in candidates.sources}
     query_ids = id_array(list(inputs.query_ids))
     united = _united([run.select(run.query_numbers(query_ids.tolist())) for run in runs.values()], query_ids)
-    return UnionRun(query_ids, united.query_ptr, united.doc_ids, united.scores, candidates.tag, sources=runs)
+    return replace(united, name=candidates.tag, sources=runs)
 
 
 def _search(inputs: SearchInputs, part: Part) -> Run:
@@ -105,7 +118,7 @@ def run_of_part(run: Run, part: Part, forward: ForwardIndex) -> Run:
     return run
 
 
-def _united(runs: Sequence[Run], query_ids: Ids) -> Run:
+def _united(runs: Sequence[Run], query_ids: Ids) -> UnionRun:
     """Return the documents of the first run, and behind them others in the order of their reciprocal rank fusion."""
     by_rank = [replace(run, scores=scores_and_ranks(run.query_ptr, run.scores)[:, 1]) for run in runs[1:]]
     pool = pooled([QueryRows.of(run, query_ids) for run in (runs[0], *by_rank)], 0, len(query_ids), lowest=True)
@@ -122,4 +135,5 @@ def _united(runs: Sequence[Run], query_ids: Ids) -> Run:
     first = np.maximum.accumulate(np.where(begins, np.arange(len(query)), 0))  # of equal ones
     number = ranks(query_ptr)[first] + 1 - np.bincount(query, ~is_added, len(query_ids))[query]
     scores = pool.scores[0, order] - greatest[query] * _STEP * np.where(is_added, number, 0.0)
-    return Run(query_ids, query_ptr, id_texts(pool.doc_ids[order]), scores)
+    best_ranks = np.where(pool.ranks > 0, pool.ranks, pool.ranks.max(initial=1)).min(axis=0)[order]
+    return UnionRun(query_ids, query_ptr, id_texts(pool.doc_ids[order]), scores, best_ranks=best_ranks)

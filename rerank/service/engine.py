@@ -548,7 +548,7 @@ class Engine:
 class _Scored:
     """Candidates of some queries with their new scores and new order.
 
-    model     what the model makes of the candidates, with their features; None is BM25 alone
+    model     what the model makes of those that are reranked, with their features; None is BM25 alone
     rows      row in `run` of each row of `scores`, which have trec_eval's order
     order     rows of `scores` of each query, best first
     promised  probabilities of relevance, where the model is calibrated
@@ -563,8 +563,13 @@ class _Scored:
 
     @property
     def data(self) -> RankingData | None:
-        """The candidates with their features."""
+        """The reranked candidates with their features."""
         return None if self.model is None else self.model.data
+
+    @property
+    def query_ptr(self) -> Ints:
+        """Where the rows of each query begin and end in `scores`."""
+        return self.run.query_ptr if self.model is None else self.model.data.query_ptr
 
     @property
     def slow(self) -> Floats | None:
@@ -581,10 +586,13 @@ class _Scored:
 
     def hits(self, job: SearchJob, query: int, ranking: Ranking) -> list[dict[str, Any]]:
         """Return the best documents of a query, by its number, as objects; ValueError where a score is not finite."""
-        start, end = self.run.query_ptr[query : query + 2].tolist()
-        rows = self.likely(query, self.order[start : min(start + job.body.k, end)], job.body.cutoff)
-        of_run = self.rows[rows]
-        scores = self.scores[rows]
+        start = int(self.run.query_ptr[query])
+        first, end = self.query_ptr[query : query + 2].tolist()
+        rows = self.likely(query, self.order[first : min(first + job.body.k, end)], job.body.cutoff)
+        others = self._others(query, job.body.k - len(rows)) if job.body.cutoff is None else rows[:0]
+        of_run = np.append(self.rows[rows], others)
+        lowest = self.scores[rows[-1]] if len(rows) else 0.0
+        scores = np.append(self.scores[rows], lowest - np.arange(1, len(others) + 1))
         bm25 = self.run.scores[of_run]
         check_finite(scores)
         check_finite(bm25)
@@ -596,16 +604,22 @@ class _Scored:
             for place, (doc_id, score, rank, first) in enumerate(columns, start=1)
         ]
         if self.promised is not None:
-            for hit, probability in zip(hits, self.promised.documents[rows].tolist(), strict=True):
+            for hit, probability in zip(hits, self.promised.documents[rows].tolist(), strict=False):
                 hit["probability"] = probability
         if self.slow is not None:
-            for hit, value in zip(hits, self.slow[rows].tolist(), strict=True):
+            for hit, value in zip(hits, self.slow[rows].tolist(), strict=False):
                 hit["scorer"] = finite(value)
         if job.body.explain and self.model is not None and ranking.bound is not None:
             strongest = strongest_features(ranking.bound, self.model, rows, ranking.meanings)
-            for hit, features in zip(hits, strongest, strict=True):
+            for hit, features in zip(hits, strongest, strict=False):
                 hit["features"] = features
         return hits
+
+    def _others(self, query: int, k: int) -> Ints:
+        """Return the rows in `run` of the first k documents of a query that were not reranked."""
+        rows = np.arange(*self.run.query_ptr[query : query + 2])
+        rows = np.setdiff1d(rows, self.rows, assume_unique=True)
+        return rows[np.argsort(self.run.places()[rows], kind="stable")][:k]
 
 
 def _shown(
@@ -660,8 +674,9 @@ def _scored(
     """
     if ranking.bound is None or not run.n_rows:
         return _first_stage(run)
-    data = ranking.bound.features(run, Topics(topics), whole=whole)
-    return _model_scores(ranking.bound, run, data, run.trec_order(), job, topics, chosen=chosen)
+    is_head = run.among_first(ranking.bound.depth(None, run) if isinstance(run, UnionRun) else run.n_rows)
+    data = ranking.bound.features(run, Topics(topics), is_head, whole=whole)
+    return _model_scores(ranking.bound, run, data, np.flatnonzero(is_head), job, topics, chosen=chosen)
 
 
 def _first_stage(run: Run) -> _Scored:

@@ -17,6 +17,7 @@ from rerank.metrics.ranked_lists import RankedLists
 from rerank.rankers.bases import OtherRunBase
 from rerank.rankers.matching import HISTORY
 from rerank.rankers.ranker import Ranker, given_base
+from rerank.retrieval.tail import with_tail
 from rerank.types import Floats, ForwardIndex, Ints, RankingData, Run, query_rows, trec_order
 
 
@@ -52,15 +53,27 @@ class FoldData:
 
     Where all folds have the same data, it is also what returns the data of a fold (`FoldTraining.data_of`).
 
-    trained  whether each row may be trained on, (n_rows,); None: all may. All rows of held-out queries are ranked
+    trained     whether each row may be trained on, (n_rows,); None: all may. All rows of held-out queries are ranked
+    candidates  what the data are of, whose other documents follow those that are ranked; None for the data alone
     """
 
     data: RankingData
     trained: NDArray[np.bool_] | None = None
+    candidates: Run | None = None
 
     def __call__(self, fold: int) -> FoldData:
         """Return the data of a fold: those of all folds."""
         return self
+
+    def ranking(self, unseen: RankingData, scores: Floats) -> Run:
+        """Return some queries in the order of their scores, (n_rows,), followed by their other candidates."""
+        head = unseen.run(scores)
+        if self.candidates is None:
+            return head
+        candidates = self.candidates.select(self.candidates.query_numbers(unseen))
+        is_head = np.zeros(candidates.n_rows, dtype=np.bool_)
+        is_head[head.matches(candidates.query_ids, candidates.query_ptr, candidates.stored_ids)[0]] = True
+        return with_tail(head.take(head.trec_order()), candidates, is_head)
 
     def training(self, queries: NDArray[np.bool_]) -> RankingData:
         """Return some queries, chosen by (n_queries,), with those of their rows that may be trained on."""
@@ -98,14 +111,15 @@ class FoldHistories(FoldData):
         names = [name for name in data.data.feature_names if name.startswith(HISTORY)]
         chosen = None if recipe.features is None else tuple(names)
         recipe = replace(recipe, families=families, features=chosen, history=None, encoder=None, runs=())
-        return cls(data.data, data.trained, histories, names, [features(history, recipe).X for history in histories])
+        of_folds = [features(history, recipe).X for history in histories]
+        return cls(data.data, data.trained, data.candidates, histories, names, of_folds)
 
     def __call__(self, fold: int) -> FoldData:
         """Return the data of a fold."""
         X = self.data.X.copy()
         X[:, [self.data.feature_names.index(name) for name in self.names]] = self.of_folds[fold]
         recipe = {**(self.data.recipe or {}), "history": self.histories[fold].checksum}
-        return FoldData(replace(self.data, X=X, recipe=recipe), self.trained)
+        return FoldData(replace(self.data, X=X, recipe=recipe), self.trained, self.candidates)
 
 
 class Workers(Protocol):
@@ -165,7 +179,7 @@ def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try],
     train, stop = training.train_and_stop(fold)
     model, tried = training.fit(train=train, stop=stop)
     unseen = training.unseen(fold)
-    return model, tried, unseen.run(predicted(model, unseen))
+    return model, tried, training.data_of(fold).ranking(unseen, predicted(model, unseen))
 
 
 def predicted(model: Ranker, unseen: RankingData) -> Floats:

@@ -7,27 +7,24 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, log
-from rerank.features.extract import scores_in
 from rerank.features.recipe import Recipe
 from rerank.files.rows import joined_parts
 from rerank.history.history import History
 from rerank.index.index import Index
 from rerank.index.unsupervised import default_candidates
-from rerank.metrics.ranked_lists import ranks
 from rerank.rankers.bases import run_scores, start_of
 from rerank.rankers.matching import HISTORY, matching
 from rerank.rankers.ranker import Ranker, fitted_model, given_base
-from rerank.retrieval.candidates import Candidates
+from rerank.retrieval.candidates import RERANKED, Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.training.cross_validation import FoldData, FoldHistories, histories_of_folds
 from rerank.training.folds import groups_of_topics
 from rerank.types import BM25, Qrels, RankingData, Run, Topics, query_blocks
 from rerank.types.ids import same_ids, written_apart
 
-TRAINED = 100  # documents of each query and source
+TRAINED = 100  # first documents of each query and source
 AS_TEXTS = 20  # documents of a query that are ranked as if they were texts without an index
 BLOCK_ROWS = 1 << 16  # rows whose features are computed at once, of which few are kept
 
@@ -37,7 +34,7 @@ class TrainingInputs:
     """What features and labels for training are computed from; candidates are given to the methods.
 
     qrels         None for labels that are not judgements
-    depth         documents of each query and source to train on
+    depth         first documents of each query and source to train on
     keep_sources  whether scores and ranks in the sources are features; a model without them also ranks texts and
                   candidates of other systems
     history       judged queries that features come from, which the model will hold; None for a model without
@@ -57,15 +54,16 @@ class TrainingInputs:
         return Qrels.of({}) if self.qrels is None else self.qrels
 
     def data(self, run: Run, k: int | None) -> RankingData:
-        """Return the features of the best `depth` documents of each source, computed among all candidates.
+        """Return the features of the first `depth` documents of each source, computed among those that are reranked.
 
-        k  depth of the candidates that the data, and so the model, store; None where each source has its own
+        k  documents of each source that are reranked, which the data, and so the model, store; None: all
         """
         run = run.take(run.trec_order())
         parts = []
         for first, last in query_blocks(run.query_ptr, BLOCK_ROWS):
             some = run.select(range(first, last))
-            chosen = np.flatnonzero(among_first(some, self.depth))
+            some = some if k is None else some.head(k)
+            chosen = np.flatnonzero(some.among_first(self.depth))
             if not self.keep_sources and isinstance(some, UnionRun):
                 some = some.without_sources()
             parts.append(self.index.features(some, self.topics, self.qrels, recipe=self.recipe).of_rows(chosen))
@@ -96,14 +94,14 @@ class TrainingInputs:
         """
         history = self.index.history
         if history is None or not any(name.startswith(HISTORY) for name in data.feature_names):
-            return FoldData(data)
+            return FoldData(data, None, run)
         terms = self.index.searcher.analyze([self.topics[name] for name in folds])
         others = histories_of_folds(history, self.index.forward, terms, folds)
 
         def features(history: History, recipe: Recipe) -> RankingData:
             return replace(self, index=self.index.using(history=history), recipe=recipe).data(run, k)
 
-        return FoldHistories.of(FoldData(data), others, features)
+        return FoldHistories.of(FoldData(data, None, run), others, features)
 
     def as_texts(self, data: RankingData, sources: Candidates) -> RankingData | None:
         """Return the features of BM25's first documents, computed among these alone, as those of texts are.
@@ -132,19 +130,16 @@ def check_base(base: Any, rows: RankingData) -> None:
         start_of(base, rows.feature_names)
 
 
-def among_first(run: Run, depth: int) -> NDArray[np.bool_]:
-    """Return whether each row is among the best `depth` documents of its query in any source, (n_rows,)."""
-    if not isinstance(run, UnionRun):
-        return np.asarray(ranks(run.query_ptr) < depth)
-    best = (source.take(source.trec_order()).head(depth) for source in run.sources.values())
-    return np.asarray(np.any([~np.isnan(scores_in(source, run)[:, 0]) for source in best], axis=0))
+def sources_of(index: Index, candidates: Candidates | str | None, k: int, reranked: int = RERANKED) -> Candidates:
+    """Return the sources of candidates with their depths; None is the union of those that need no judgements.
 
-
-def sources_of(index: Index, candidates: Candidates | str | None, k: int) -> Candidates:
-    """Return the sources of candidates with their depths; None is the union of those that need no judgements."""
+    reranked  first documents of each of several sources that are reranked
+    """
     if candidates is None:
-        return default_candidates(index, k)
-    return candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
+        sources = default_candidates(index, k)
+    else:
+        sources = candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
+    return sources if sources.is_single else sources.at_depth(reranked)
 
 
 def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:

@@ -29,7 +29,7 @@ from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
-from rerank.retrieval.candidates import DEPTH, Candidates
+from rerank.retrieval.candidates import DEPTH, RERANKED, Candidates
 from rerank.training.calibration_lists import calibration_lists, without_relevant
 from rerank.training.clicks import labelled_by_clicks
 from rerank.training.cross_validation import FoldData, FoldHistories, FoldTraining
@@ -121,7 +121,8 @@ def train(
     k : int
         Number of candidates per query, from each source whose depth is not given.
     depth : int
-        Number of documents per query and source to train on; the top ones are used.
+        Number of documents per query and source to train on; the top ones are used. Of several sources, the model
+        reranks the first 200 documents of each, or as many if these are more.
     recipe : Recipe or None
         The features; None for the default recipe, with features of similar judged queries, which the model then holds.
     tuning : Tuning or None
@@ -149,7 +150,7 @@ def train(
     """
     topics = topics_of(topics)
     with opened(index) as searched:
-        sources = sources_of(searched, candidates, k)
+        sources = sources_of(searched, candidates, k, max(depth, RERANKED))
         inputs = TrainingInputs(searched, topics, None, recipe, depth, keep_sources=candidates is not None)
         if not isinstance(labels, Run | Clicks):
             if tuning is not None:

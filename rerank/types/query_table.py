@@ -181,6 +181,33 @@ class QueryTable(Shown):
         columns = {"query_ptr": pointers(counts), "doc_ids": self.stored_ids[numbers]}
         return replace(self, **columns, **self._selected(np.arange(len(self)), numbers))
 
+    def places(self) -> Ints:
+        """Return the place of each row in its query.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype int64
+            Places, from 1.
+
+        """
+        return np.arange(1, self.n_rows + 1) - self.query_ptr[query_rows(self.query_ptr)]
+
+    def among_first(self, k: int) -> NDArray[np.bool_]:
+        """Return which rows are among the first k of their query.
+
+        Parameters
+        ----------
+        k : int
+            Number of rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype bool
+            Whether each row is.
+
+        """
+        return self.places() <= k
+
     def head(self, k: int) -> Self:
         """Return the first k rows of each query, which in retrieved data are the best documents of the first stage.
 
@@ -195,8 +222,7 @@ class QueryTable(Shown):
             The first rows.
 
         """
-        firsts = self.query_ptr[query_rows(self.query_ptr)]
-        return self.of_rows(np.flatnonzero(np.arange(self.n_rows) - firsts < k))
+        return self.of_rows(np.flatnonzero(self.among_first(k)))
 
     @property
     def n_rows(self) -> int:

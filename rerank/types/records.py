@@ -809,7 +809,7 @@ class Run(QueryValues[float]):
         """
         return trec_order(self.query_ptr, self.scores, self.stored_ids)
 
-    def take(self, order: Ints) -> Run:
+    def take(self, order: Ints) -> Self:
         """Return the run with its rows in another order (rows stay within their query).
 
         Parameters

@@ -95,6 +95,24 @@ def test_search_and_rerank_answer_in_the_order_of_the_last_stage(
     assert first == set(list(expected)[:5])
 
 
+def test_search_of_a_union_is_followed_by_documents_that_are_not_reranked(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    union = index.search(collection.topics, candidates="bm25:20,rm3:20")
+    data = index.features(union, collection.topics, collection.qrels)
+    model = _fitted(replace(data, retriever=replace(data.retriever, depth=4)))  # type: ignore[type-var]
+    model.save(tmp_path / "model.json")
+    query = collection.topics["q0"]
+    expected = rerank.rerank(index, model, {"q": query})["q"]
+    n_reranked = int(union.among_first(4)[union.rows("q0")].sum())
+    with running(Settings(index.path, tmp_path / "model.json", limits=LIMITS)) as server:
+        hits = server.post("/search", {"query": query, "k": 15, "explain": True}).json()["results"][0]["hits"]
+    assert [(hit["id"], hit["score"]) for hit in hits] == list(expected.items())[:15]
+    assert [hit["rank"] for hit in hits] == list(range(1, 16))
+    assert ["features" in hit for hit in hits] == [place < n_reranked for place in range(15)]
+    assert 4 <= n_reranked < 15
+
+
 def test_a_model_of_another_index_is_refused_unless_it_is_wanted(
     other_index: rerank.Index, data: RankingData, tmp_path: Path
 ) -> None:

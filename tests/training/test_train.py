@@ -43,19 +43,38 @@ def test_model_of_an_index_is_that_of_the_steps_and_knows_its_candidates(
     np.testing.assert_array_equal(np.sort(run.scores), np.sort(model.rank(data).scores))
 
 
-def test_model_of_several_sources_retrieves_them_again(
-    index: rerank.Index, collection: Tiny, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_model_of_several_sources_retrieves_them_again(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
     model, sources = small(), "bm25:20,rm3:30"
     train(index, collection.topics, collection.qrels, model, candidates=sources, estimate=False)
     model.save(tmp_path / "model.json")
     run = rerank.rerank(index, tmp_path / "model.json", collection.topics)
     found = index.search(collection.topics, candidates=sources)
     assert {query_id: set(run[query_id]) for query_id in run} == {query_id: set(found[query_id]) for query_id in found}
-    rerank.rerank(index, model, collection.topics, found, k=5)
-    assert "k: no effect" not in caplog.text
-    assert rerank.rerank(index, model, collection.topics, k=5).n_rows == run.n_rows
-    assert "k: no effect with candidates of several sources, all of which are reranked; got 5." in caplog.text
+    again = rerank.rerank(index, model, collection.topics, found)
+    assert {query_id: run[query_id] for query_id in run} == {query_id: again[query_id] for query_id in again}
+
+
+def test_model_of_several_sources_reranks_the_first_of_each(index: rerank.Index, collection: Tiny) -> None:
+    model, sources = rerank.PlackettLuce(max_iter=5), "bm25:20,rm3:30"
+    train(index, collection.topics, collection.qrels, model, candidates=sources, estimate=False)
+    assert model.retriever_ is not None
+    assert model.retriever_.depth == 200
+    found = index.search(collection.topics, candidates=sources)
+    bound = index.using(history=model.history_)
+    for k in (2, 4, 30):
+        run = rerank.rerank(index, model, collection.topics, k=k)
+        for number, query_id in enumerate(found):
+            first = {doc for source in found.sources.values() for doc in list(source[query_id])[:k]}
+            rows = [row for row, doc in enumerate(found.doc_ids[found.rows(query_id)].tolist()) if doc in first]
+            head = found.select([number]).of_rows(rows)
+            ranked = model.rank(bound.features(head, collection.topics))[query_id]
+            places = [list(source[query_id]) for source in found.sources.values()]
+            others = [doc for doc in found[query_id] if doc not in first]
+            others.sort(key=lambda doc: min(place.index(doc) for place in places if doc in place))
+            assert dict(list(run[query_id].items())[: len(first)]) == dict(ranked)
+            assert list(run[query_id])[len(first) :] == others
+            lowest = min(ranked.values())
+            assert list(run[query_id].values())[len(first) :] == [lowest - place for place in range(1, len(others) + 1)]
 
 
 def test_model_holds_the_judged_queries_and_ranks_documents_of_the_index_and_texts_alike(
