@@ -54,6 +54,7 @@ from rerank.files.source import (
 from rerank.runtime.fields import is_unicode
 from rerank.runtime.json_text import check_nesting
 from rerank.runtime.output import path_of, whole_file
+from rerank.types.data_frames import plain_name
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
 
 ROWS_AT_ONCE = 1 << 18
@@ -73,7 +74,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "query": ("query", "user_query", "query_id", "qid"),
     "document": ("document", "doc_id", "docno", "doc", "object_id"),
     "position": ("position", "rank"),
-    "clicked": ("clicked", "click"),
+    "clicked": ("clicked", "click", "is_click", "is_clicked"),
     "session": ("session", "session_id"),
     "time": ("time", "timestamp"),
     LIST: (LIST, "search_id", "request_id", "impression_id", "list_id", "user_id", "client_id", "user", "query_id"),
@@ -249,16 +250,19 @@ def _blocks(path: Path, odd: _OddRows) -> Blocks:
 def _names_of_columns(path: Path, line: int | None, names: list[str]) -> dict[str, str]:
     """Return the name in the file of each column that it has; refuse a log without one that is needed."""
     columns: dict[str, str] = {}
+    of_plain = {plain_name(name): name for name in reversed(names)}
     for column, aliases in ALIASES.items():
-        present = [name for name in aliases if name in names and name not in columns.values()]
+        known = (of_plain.get(plain_name(name)) for name in aliases)
+        present = [name for name in known if name is not None and name not in columns.values()]
         if present:
             columns[column] = present[0]
         elif column in REQUIRED:
             raise FileFormatError(
                 path,
                 line,
-                f"expected a column {' or '.join(aliases)}, got {shown(', '.join(names))}. Name the columns query, "
-                "document, position, clicked and optionally session, time, ranker, credit.",
+                f"expected a column {' or '.join(aliases)}, got {shown(', '.join(names))}. Write a row for each "
+                "document shown, with columns query, document, position, clicked and optionally session, time, ranker, "
+                "credit.",
             )
     return columns
 
@@ -346,7 +350,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, int, list[str]]]:
     What separates the fields is the sign that the first line, of the names, has most of.
     """
     delimiter = max(",;\t|", key=next(filled_lines(path), (1, ""))[1].count)
-    reader = csv.reader((line for _, line in text_lines(path)), delimiter=delimiter, skipinitialspace=True)
+    reader = csv.reader((f"{line}\n" for _, line in text_lines(path)), delimiter=delimiter, skipinitialspace=True)
     last = 0
     try:
         for row in reader:
@@ -490,7 +494,7 @@ def _clicked(value: Any, name: str) -> int:
     """Return the number of clicks."""
     number = _float({"false": 0, "true": 1}.get(str(value).lower(), value))
     if number is None or not (number >= 0 and number.is_integer()):
-        raise LineFault(f"expected 0, 1, true or false as {name}, got {shown(value)}. Write 1 for a click.")
+        raise LineFault(f"expected 0, 1, true or false as {name}, got {shown(value)}. Write 1 for a click, 0 for none.")
     return int(min(number, LAST))
 
 
@@ -625,10 +629,45 @@ def _merged(columns: Columns, notes: list[str]) -> Columns:
 
 def _is_ubi_file(path: Path) -> bool:
     """Return whether the first object of a file is an event, a query, a hit or the head of a bulk request."""
-    if _ending(path) == PARQUET or not _is_json(path):
-        return False
-    first = next((rows[0][1] for rows in _json_rows(path, _OddRows())), {})
+    first = next(_objects(path, _OddRows()), (0, {}))[1]
     return _is_wrapped(first) or any(name in first for name in ("action_name", "query_attributes", *_HITS))
+
+
+def _objects(path: Path, odd: _OddRows) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number and the object of each line or row; names with dots, `position.ordinal`, are those of parts."""
+    rows: Iterator[tuple[int, dict[str, Any]]]
+    if _ending(path) == PARQUET:
+        rows = enumerate(_parquet_rows(path))
+    elif _is_json(path):
+        rows = chain.from_iterable(_json_rows(path, odd))
+    else:
+        filled = _csv_rows(path)
+        names = next(filled, (1, 1, []))[2]
+        rows = ((line, dict(zip(names, (field or None for field in row), strict=False))) for line, _, row in filled)
+    return ((line, _nested(members)) for line, members in rows)
+
+
+def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+    with opened_parquet(path) as file:
+        for batch in file.iter_batches(batch_size=ROWS_WRITTEN):
+            yield from batch.to_pylist()
+
+
+def _nested(members: dict[str, Any]) -> dict[str, Any]:
+    """Return an object whose names have no dots: what is before a dot is an object of its own."""
+    if not any("." in name for name in members):
+        return members
+    nested: dict[str, Any] = {}
+    for name, value in members.items():
+        *outer, last = name.split(".")
+        inside = nested
+        for part in outer:
+            own = inside.get(part)
+            inside[part] = own if isinstance(own, dict) else {}
+            inside = inside[part]
+        if value is not None:
+            inside[last] = value
+    return nested
 
 
 def _is_wrapped(members: Mapping[str, Any]) -> bool:
@@ -663,7 +702,7 @@ class _UbiLog:
 
     def read(self, path: Path) -> None:
         """Add the events and queries of a file; those that cannot be read are counted."""
-        for line, members in chain.from_iterable(_json_rows(path, self._odd)):
+        for line, members in _objects(path, self._odd):
             source = members.get("_source", members)
             if isinstance(source, Mapping) and not (source is members and _is_wrapped(members)):
                 try:

@@ -445,7 +445,10 @@ def _kind_of(path: Path, content: bytes) -> Format:
     kind = next((kind for kind in known_formats().values() if kind.recognises(content)), None)
     if kind is None:
         beginning = b"".join(content[:_BEGINNING].split())
-        what = next((what for start, what in _OTHERS.items() if beginning.startswith(start)), None)
+        old = (
+            b"binf" if b"\0" in beginning and re.search(rb"gbtree|dart|gblinear", content) else beginning
+        )  # before 1.0
+        what = next((what for start, what in _OTHERS.items() if old.startswith(start)), None)
         got = f"{what}." if what else f"a file of none of them, {shown(content[:_BEGINNING])}. {_SAVE_IT}"
         raise FileFormatError(path, None, f"expected a model of {_those_that('reads')}, got {got}")
     return kind

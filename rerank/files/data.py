@@ -66,7 +66,14 @@ def _kind(mapped: bool) -> Kind:
         "X": Stored(np.float32, ("n_rows", "n_features"), mapped=mapped),
     }
     about = Record(STORED, NOT_STORED)
-    return Kind("rerank data", 1, "ranking data that rerank wrote", "Write the file anew.", about, lambda _: arrays)
+    return Kind(
+        "rerank data",
+        1,
+        "ranking data that rerank wrote",
+        "Write the file anew, or of arrays fit(X, y, qid=).",
+        about,
+        lambda _: arrays,
+    )
 
 
 KIND = _kind(False)

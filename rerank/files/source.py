@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown
 from rerank.runtime.json_text import ParseFault, check_nesting, parse_json, parse_toml
 from rerank.runtime.output import path_of
+from rerank.types.data_frames import HEADERS, plain_name
 from rerank.types.ids import ID, ID_RULE, QUERY_ID, QUERY_RULE, WHITE_SPACE, Ids, Words, first_broken, repeated_row
 from rerank.types.query_rows import Ints
 
@@ -53,6 +54,7 @@ OTHERS = {  # beginning of a file: its format, and what to do
     b"\x89HDF": ("HDF5", _LOADED),
     b"SQLite format 3\0": ("a database of SQLite", _LOADED),
     **dict.fromkeys((b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"), ("a pickle", _LOADED)),
+    b"ustar": ("tar", "Unpack it with `tar xf`"),  # from byte 257 on
     b"version https://git-lfs": ("the pointer of Git LFS to it", "Fetch it with `git lfs pull`"),
     b".I ": (
         "the format of SMART",
@@ -64,7 +66,6 @@ CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 Parsed = TypeVar("Parsed")
 FileLike = str | Path | IO[Any]
-HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[\s,]*")
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
@@ -97,7 +98,9 @@ def of_line(path: Path, line: int | None, parse: Callable[..., Parsed], *content
         raise FileFormatError(path, line, str(fault)) from None
 
 
-def records(path: Path, expected: str, parse: Callable[[str], Parsed]) -> Iterator[tuple[int, Parsed]]:
+def records(
+    path: Path, expected: str, parse: Callable[[str], Parsed], has_names: bool = False
+) -> Iterator[tuple[int, Parsed]]:
     """Yield the line and the record of all lines but comments, blank ones, and a first one of the columns' names.
 
     Without any, `expected` were expected.
@@ -105,7 +108,7 @@ def records(path: Path, expected: str, parse: Callable[[str], Parsed]) -> Iterat
     lines = filled_lines(path, comments="#")
     first = list(islice(lines, 2))
     columns = first[0][1].split() if first else [""]
-    first = first[is_header(columns[0]) and finite_number(columns[-1].encode()) is None :]
+    first = first[has_names or (is_header(columns[0]) and finite_number(columns[-1].encode()) is None) :]
     if not first:
         raise FileFormatError(path, None, f"expected lines of {expected}, got no line. Name a file with rows.")
     for line, content in chain(first, lines):
@@ -249,6 +252,7 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
 
 def refuse_others(path: Path, beginning: bytes) -> None:
     """Refuse a file that begins as one of another format."""
+    beginning = beginning[257:] if beginning[257:262] == b"ustar" else beginning
     for kind, remedy in (other for start, other in OTHERS.items() if beginning.startswith(start)):
         raise FileFormatError(path, None, f"expected text or gzip, got {kind}. {remedy}.")
 
@@ -307,7 +311,7 @@ def _refuse_lone_returns(path: Path, first_line: int, lines: bytes) -> None:
 
 def is_header(query_id: str) -> bool:
     """Return whether an id is a common name of the column of query ids."""
-    return re.sub("[ _-]", "", query_id.lower()) in HEADERS
+    return plain_name(query_id) in (*HEADERS, "id")
 
 
 def whole_number(token: str) -> int | None:
@@ -329,7 +333,9 @@ def json_object(content: str) -> dict[str, Any]:
     try:
         members = parse_json(content, finite=True)
     except ParseFault as fault:
-        remedy = "Correct it" if content.lstrip().startswith("{") else "Write one object a line"
+        remedy = "Correct it"
+        if not content.lstrip().startswith("{"):
+            remedy = "Write one object a line, or read columns with pandas, and pass the frame"
         raise LineFault(f"expected a JSON object, got {fault}. {remedy}.") from None
     if not isinstance(members, dict):
         raise LineFault(f"expected a JSON object, got {shown(content.strip())}. Write one object a line.")

@@ -189,6 +189,8 @@ def _features(
         is_value = value and _parsed_pairs(number + b":nan", first) is not None
         mark = f", or write nan for a missing value (sed 's/:{shown(value)[1:-1]}/:nan/g')" if is_value else ""
         remedy = f"Correct it{mark}"
+        if not number.isdigit() and not value:
+            remedy = "Read columns with pandas, and pass the frame, or fit(X, y, qid=)"
         if _parsed_pairs(wrong, 0) is not None:
             remedy = "If features count from 0, write `# Column indices are zero-based` as the first line"
         raise FileFormatError(path, line, f"expected {what}, got {shown(wrong)}. {remedy}.")

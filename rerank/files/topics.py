@@ -10,7 +10,7 @@ The format is detected by the beginning of the file:
   or <summary>, else name=, else the text of the whole topic (clinical trials; disease, gene and so on of precision
   medicine); <session> with the text of its <currentquery>, not that of its topic; or of NTCIR, CLEF and Indri: <query>
   with the id in <qid>, <id> or <number> and the text in <title>, <content> or <text>;
-- JSON: objects with an id (ID_KEYS) and a text (TEXT_KEYS), one a line, in an array or over several lines.
+- JSON: objects with an id and a text (OTHER_NAMES), one a line, in an array or over several lines.
 White space around a text is removed. A topic without text is left out, and a warning counts them. A first line that
 names the columns (`qid<TAB>query`) is skipped; a repeated tag in a <top>, and text outside of topics are refused.
 """
@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator, Mapping
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.files.irds import data_set_name, data_set_topics
@@ -40,19 +41,13 @@ from rerank.files.source import (
 from rerank.runtime.fields import is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
+from rerank.types.data_frames import OTHER_NAMES, TEXT, TOPIC_ID, first_column
 from rerank.types.ids import WHITE_SPACE
 
-ID_KEYS = ("id", "qid", "query_id", "topic_id", "_id")
-TEXT_KEYS = ("text", "query", "title", "input", "question")
 _TURNS = (
     "Write turns with `jq -c '.[] | .number as $n | (.turn // .turns)[] | "
     '{id: "\\($n)_\\(.number // .turn_id)", text: (.raw_utterance // .utterance)}\'`'
 )
-_OTHERS = {  # a key of other objects: how their topics are written
-    "turn": _TURNS,
-    "turns": _TURNS,
-    "queries": "Keep them with `jq -c '.queries[]'`",
-}
 _WITHIN = ("topics within <top> and </top>", "Remove it")
 Entry = tuple[int | None, str, str]  # line, query id, text
 
@@ -136,7 +131,8 @@ def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
     check_ids("topics: ", topics)
     as_json = str(path).removesuffix(".gz").endswith(".jsonl")
     first = next(iter(topics), "")
-    if not as_json and (first.startswith(("{", "<")) or is_header(first)):  # it would be read as another format
+    of_another = first.startswith(("{", "<")) or _named(f"{first}\t{topics.get(first, '')}") is not None
+    if not as_json and of_another:
         raise InvalidInputError(
             f"topics: expected a first id that no other format begins with, got {shown(first)}. "
             "Write to a .jsonl file, or rename it."
@@ -150,7 +146,8 @@ def _entries(path: Path) -> Iterator[Entry]:
     """Yield the topics of a file in the format that its first line shows."""
     lines = list(text_lines(path))
     filled = [(line, content) for line, content in lines if content.strip()]
-    filled = filled[any(is_header(content.split("\t")[0].strip()) for _, content in filled[:1]) :]  # names of columns
+    order = _named(filled[0][1]) if filled else None
+    filled = filled[order is not None :]
     if not filled:
         raise FileFormatError(path, None, "expected at least one topic, got none. Write lines of id, tab, text.")
     first = filled[0][1].lstrip()
@@ -158,11 +155,19 @@ def _entries(path: Path) -> Iterator[Entry]:
         yield from _marked_up(path, "\n".join(content for _, content in lines))
     elif first.startswith("{") or (first.startswith("[") and "\t" not in first):
         for line, members in objects_of_lines(path, iter(lines)):
-            query_id, text = (of_line(path, line, _member, members, keys) for keys in (ID_KEYS, TEXT_KEYS))
+            query_id, text = (of_line(path, line, _member, members, column) for column in (TOPIC_ID, TEXT))
             yield line, query_id, text
     else:
         for line, content in filled:
-            yield line, *of_line(path, line, _tab_entry, content)
+            entry = of_line(path, line, _tab_entry, content)
+            yield line, *(entry[::-1] if order == [1, 0] else entry)
+
+
+def _named(first: str) -> list[int | None] | None:
+    """Return where the id and the text are by a first line that names the columns; None if it is a topic."""
+    names = first.split("\t")
+    order = [first_column(names, TOPIC_ID), first_column(names, TEXT)]
+    return order if order in ([0, 1], [1, 0]) or is_header(names[0].strip()) else None
 
 
 def _marked_up(path: Path, text: str) -> Iterator[Entry]:
@@ -204,20 +209,36 @@ def _tab_entry(content: str) -> tuple[str, str]:
     return columns[0].strip(WHITE_SPACE), columns[1]
 
 
-def _member(topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
-    """Return the value of the first of some keys in the object as text."""
-    key = next((key for key in sorted(keys, key=lambda key: topic.get(key) is None) if key in topic), None)
+def _member(topic: Mapping[str, Any], column: str) -> str:
+    """Return the id or the text of an object."""
+    some = [name for name in topic if topic[name] is not None]
+    found = ((names, first_column(names, column)) for names in (some, list(topic)))
+    key = next((names[at] for names, at in found if at is not None), None)
     if key is None:
-        got = shown(", ".join(topic))
-        by_id = "Add one; of texts by id, `jq -c 'to_entries[] | {id: .key, text: .value}'`"
-        remedy = next((way for other, way in _OTHERS.items() if other in topic), by_id)
-        raise LineFault(f"expected one of the keys {', '.join(keys)}, got {got}. {remedy}.")
+        expected, got = ", ".join(OTHER_NAMES[column]), shown(", ".join(topic))
+        raise LineFault(f"expected one of the keys {expected}, got {got}. {_way(topic, column)}.")
     value = "" if topic[key] is None else topic[key]
     if not isinstance(value, str | int) or isinstance(value, bool):
         raise LineFault(f"expected text as {key!r}, got {type(value).__name__}. Write it in quotes.")
     if not is_unicode(str(value)):
         raise LineFault(f"expected text as {key!r}, got half of a surrogate pair. Correct the \\u escape.")
     return str(value)
+
+
+def _way(topic: Mapping[str, Any], column: str) -> str:
+    """Return how topics are written of objects that have no id, or no text."""
+    if topic.keys() & {"turn", "turns"}:
+        return _TURNS
+    lists = {name: value[0] for name, value in topic.items() if isinstance(value, list) and value}
+    for name, first in lists.items():
+        if isinstance(first, Mapping) and (column == TOPIC_ID or first_column(list(first), TOPIC_ID) is not None):
+            return f"Keep them with `jq -c '.{json.dumps(name)}[]'`"
+    texts = (name for name, value in topic.items() if isinstance(value, str) and first_column([name], TOPIC_ID) is None)
+    if column == TEXT:
+        return f"Take one, e.g. `jq -c '. + {{text: .{json.dumps(next(texts, 'title'))}}}'`"
+    if first_column(list(topic), TEXT) is not None:
+        return "Number them with `jq -c '. + {id: input_line_number}'`"
+    return "Add one; of texts by id, `jq -c 'to_entries[] | {id: .key, text: .value}'`"
 
 
 def _xml_entry(tag: str, attributes: str, content: str) -> tuple[str, str]:

@@ -57,6 +57,7 @@ from rerank.files.source import (
 from rerank.runtime.output import whole_file
 from rerank.runtime.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows
+from rerank.types.data_frames import DOC_ID, LABEL, QUERY_ID, RANK, SCORE, first_column, plain_name
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys
 from rerank.types.order import trec_order
 from rerank.types.records import SubtopicQrels
@@ -65,11 +66,7 @@ from rerank.types.retriever import UNNAMED
 CHUNK_BYTES = 1 << 21  # with smaller chunks threads wait for the GIL, larger ones do not fit into the cache
 REUSED_BYTES = 31 << 20  # just below the maximum of glibc's dynamic mmap threshold
 WIDEST = 256  # bytes of a column; wider ones are read line by line
-QUERY = 0
-DOC = 2
-RUNS, RANK, SCORE = "run", "rank", "score"
-_DOCS = ("docno", "docid", "corpusid", "pid", "did", "doc", "document")  # names of a column, the first that there is
-_VALUES = {"qrels": ("label", "relevance", "rel", "score"), RUNS: (SCORE, RANK)}
+RUNS = "run"
 DROP_COLUMNS = (  # of qrels with more: which ones depends on who wrote them
     "Keep query, document and label, with `awk '{print $1, 0, $2, $3}'` of prels, `awk '{print $1, 0, $3, $5}'` with a "
     "stratum before the label (sample_eval), `awk '{print $1, 0, $3, $4}'` with other judgements after it, "
@@ -112,8 +109,8 @@ class Layout:
         Whether further columns are skipped, as trec_eval does in runs.
     once : str, default=""
         What else to do about a document that is repeated in a query, for errors.
-    doc : int, default=2
-        Index of the column with the document id.
+    query, doc : int
+        Indices of the columns with the query id and the document id.
     fewer : sequence of Layout
         The layouts of files whose first row has fewer columns, and which may begin with their names.
     other : pattern of bytes and bytes, optional
@@ -129,7 +126,8 @@ class Layout:
     expected: str
     extra: bool = False
     once: str = ""
-    doc: int = DOC
+    query: int = 0
+    doc: int = 2
     fewer: Sequence[Layout] = ()
     other: tuple[re.Pattern[bytes], bytes] | None = None
 
@@ -140,14 +138,17 @@ class Layout:
 
     def of_names(self, names: Sequence[str]) -> Layout | None:
         """Return the layout of columns with such names, whatever their order; None where they do not say it."""
-        known = [re.sub("[_-]", "", name.lower()) for name in names]
-        doc, value = (next((name for name in some if name in known), None) for some in (_DOCS, _VALUES[self.what]))
-        if doc is None or value is None:
+        kinds = (LABEL,) if self.what != RUNS else (SCORE, RANK)
+        found = [at for at in (first_column(names, kind) for kind in kinds) if at is not None]
+        doc = first_column(names, DOC_ID)
+        if doc is None or not found:
             return None
-        at = known.index(doc), known.index(value)
-        alike = [other for other in (self, *self.fewer) if (value == RANK) == (other.columns[other.value] == RANK)]
-        same = (other for other in alike if (other.doc, other.value) == at and len(other.columns) == len(names))
-        named = replace(alike[0], columns=tuple(names), doc=at[0], value=at[1], extra=False, fewer=())
+        has_ranks = plain_name(names[found[0]]) == RANK
+        alike = [other for other in (self, *self.fewer) if has_ranks == (other.columns[other.value] == RANK)]
+        at = first_column(names, QUERY_ID) or 0, doc, found[0]
+        same = (other for other in alike if (0, other.doc, other.value) == at and len(other.columns) == len(names))
+        query, doc, value = at
+        named = replace(alike[0], columns=tuple(names), query=query, doc=doc, value=value, extra=False, fewer=())
         return next(same, named)
 
     def begins(self, fields: Sequence[bytes]) -> bool:
@@ -256,7 +257,7 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
     fields = first.split()
     names = [field.decode("utf-8", "replace") for field in fields]
     has_names = chunk.startswith(first) and bool(fields) and is_header(names[0])
-    named = layout.of_names(names) if has_names else None
+    named = layout.of_names(names) if chunk.startswith(first) else None
     if named is not None:
         return named, len(first)
     fewer = [other for other in layout.fewer if len(other.columns) == len(fields)]
@@ -278,7 +279,7 @@ def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
     if bounds is None:
         return None
     starts, lengths = bounds
-    if lengths[:, (QUERY, layout.doc, layout.value)].max() > WIDEST:
+    if lengths[:, (layout.query, layout.doc, layout.value)].max() > WIDEST:
         return None
     windows = np.ndarray((len(chunk) + WIDEST,), "<u8", padded, 0, (1,))  # the word that begins at each byte
     number = starts[:, layout.value], lengths[:, layout.value]
@@ -289,7 +290,7 @@ def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
         if value is None:
             return None
         values[row] = value
-    queries = _words(windows, starts[:, QUERY], lengths[:, QUERY])
+    queries = _words(windows, starts[:, layout.query], lengths[:, layout.query])
     docs = _words(windows, starts[:, layout.doc], lengths[:, layout.doc])
     changed = np.zeros(len(queries), dtype=np.bool_)
     for word in queries.T:
@@ -396,7 +397,7 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
                 ", multiply all: `awk '{$NF *= 10} 1'`, or number letters: `awk '{$NF = index(\"ICSE\", $NF) - 1} 1'`"
             )
         raise LineFault(f"expected {layout.expected} as {name}, got {shown(fields[layout.value])}. {remedy}.")
-    query = text(fields[QUERY])
+    query = text(fields[layout.query])
     doc = text(fields[layout.doc])
     check_ids("", [query], [doc])
     return value, query, doc, text(fields[len(layout.columns) - 1])
@@ -691,11 +692,11 @@ def read_subtopic_qrels(path: FileLike) -> SubtopicQrels:
         return data_set_subtopic_qrels(name)
     path = check_file(path, "a file of diversity qrels")
     names = next(filled_lines(path, comments="#"), (0, ""))[1].split()
-    named = QRELS.of_names(names) if len(names) == 4 and is_header(names[0]) else None
+    named = QRELS.of_names(names) if len(names) == 4 else None
     order = [0, 1, 2, 3]
     if named is not None:
-        order = [0, *({1, 2, 3} - {named.doc, named.value}), named.doc, named.value]
-    rows = [row for _, row in records(path, SUBTOPIC_COLUMNS, partial(_subtopic_row, order))]
+        order = [named.query, *({0, 1, 2, 3} - {named.query, named.doc, named.value}), named.doc, named.value]
+    rows = [row for _, row in records(path, SUBTOPIC_COLUMNS, partial(_subtopic_row, order), named is not None)]
     return of_line(path, None, SubtopicQrels.from_rows, *zip(*rows, strict=True))
 
 

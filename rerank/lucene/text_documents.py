@@ -15,6 +15,7 @@ from rerank.types import CONTENTS, ForwardIndex
 from rerank.types.data_frames import number_of, plain_value
 
 MOST_CHARACTERS = 1 << 24  # of one text
+PLAIN = ("text", "page_content", "content")  # names of a text in documents that have no field of the index
 _FIRST_SENTENCE = re.compile(r"\s*(\S[^\n]{0,199}?(?:[.!?](?=\s)|[。！？]|(?=\n)))\s*(?=\S)")
 
 
@@ -97,18 +98,22 @@ class DocumentReader:
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
         """Return a document; errors do not say where it is."""
         numbers: dict[str, int | float] = {}
-        if isinstance(document, str):
-            texts = {self._field: document}
-            if self._title and (first := _FIRST_SENTENCE.match(document)):
-                texts = {self._title: first[1], self._field: document[first.end() :]}
-        elif isinstance(document, Mapping):
-            texts = {}
-            for name, value in document.items():
+        texts: dict[str, str] = {}
+        plain: Any = document
+        if isinstance(document, Mapping) and not self._fields & document.keys():
+            plain = next((document[name] for name in PLAIN if isinstance(document.get(name), str)), None)
+        if isinstance(plain, str):
+            texts = {self._field: plain}
+            if self._title and (first := _FIRST_SENTENCE.match(plain)):
+                texts = {self._title: first[1], self._field: plain[first.end() :]}
+        if isinstance(document, Mapping):
+            for name in self._known & document.keys() if isinstance(plain, str) else document:
+                value = document[name]
                 if type(value) is str and name in self._fields:
                     texts[name] = value
                 elif name in self._known or not (name in ID_KEYS or str(name)[:1] in ("_", "@")):  # `_version_`
                     self._add_other(name, value, texts, numbers)
-        else:
+        elif not isinstance(document, str):
             raise InvalidInputError(
                 f"expected text, or a mapping of fields, got {type(document).__name__}. Pass e.g. "
                 "{'contents': 'heat flow'}."

@@ -11,6 +11,9 @@ label         label, relevance
 subtopic      subtopic, subtopic_id, iteration
 topic         text, query
 
+A column that is needed may have the name of another tool, too (`OTHER_NAMES`), in whatever case and with `-`, `_` or
+blanks between its words; files that name their columns are read by the same names.
+
 An id is text. Whole numbers are converted to their decimal text (301 is '301'), which cannot restore leading zeros that
 were lost when a file was read as numbers: read ids with `dtype=str`. Ids of any other type are refused.
 """
@@ -35,6 +38,7 @@ SCORE = "score"
 RANK = "rank"
 LABEL = "label"
 TEXT = "text"
+TOPIC_ID = "topic id"  # of topics, whose column `query` has their texts
 MISSING = ("NAType", "NaTType")  # of pandas, by name: pandas is not imported
 ALIASES: Mapping[str, tuple[str, ...]] = {
     QUERY_ID: ("query_id", "qid"),
@@ -44,6 +48,21 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     LABEL: ("label", "relevance"),
     "subtopic": ("subtopic", "subtopic_id", "iteration"),
     TEXT: ("text", "query"),
+    TOPIC_ID: ("query_id", "qid"),
+}
+HEADERS = ("qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber")
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {  # as `plain_name` gives them; of several the first is meant
+    QUERY_ID: (*HEADERS, "topic", "query"),
+    DOC_ID: ("docno", "docid", "corpusid", "pid", "did", "doc", "documentid", "document"),
+    SCORE: ("score",),
+    RANK: ("rank",),
+    LABEL: ("label", "relevance", "rel", "score"),
+    TEXT: ("text", "query", "title", "input", "question", "topic"),
+    TOPIC_ID: ("id", *HEADERS, "number", "topic"),
+}
+_VALUES = {  # of lists of documents: how they get values
+    SCORE: "{q: {d: -n for n, d in enumerate(docs)} for q, docs in run.items()}",
+    LABEL: "{q: dict.fromkeys(docs, 1) for q, docs in qrels.items()}",
 }
 _ID = re.compile(r"[^\0\ud800-\udfff]+")  # without NUL, which NumPy drops, and halves of surrogate pairs
 Frame = Any  # a data frame of pandas, or any other with `columns` that are read by name
@@ -79,10 +98,12 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
     by_query = table.values() if isinstance(table, Mapping) else [table]
     wrong = [value for value in by_query if not isinstance(value, Mapping)]
     if wrong:
+        remedy = f"Read one with rerank.read_{what}, or pass its mapping; qrels come before runs"
+        if isinstance(table, Mapping) and isinstance(wrong[0], list | tuple | set):
+            remedy = f"Of lists of documents, pass {_VALUES[column]}"
         raise InvalidInputError(
             f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
-            f"({type(wrong[0]).__name__}). Read one with rerank.read_{what}, or pass its mapping (to_dict() of ranx); "
-            "qrels come before runs."
+            f"({type(wrong[0]).__name__}). {remedy}."
         )
     queries = [query_id for query_id, documents in table.items() for _ in documents]
     docs = [doc_id for documents in table.values() for doc_id in documents]
@@ -91,12 +112,25 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
 
 
 def rows_as_frame(table: Any) -> Any:
-    """Return named tuples, as ir_measures has them, as a data frame; anything else as it is."""
+    """Return named tuples, as ir_measures has them, and mappings of the same names as a data frame.
+
+    A plan of polars is carried out, names of an index are columns, and what has `to_dict` (a series, or a run of ranx)
+    is a mapping. Anything else is returned as it is.
+    """
+    if any(name is not None for name in getattr(getattr(table, "index", None), "names", ())):
+        return table.reset_index()
+    if hasattr(table, "collect") or (hasattr(table, "to_dict") and not is_frame(table)):
+        return table.collect() if hasattr(table, "collect") else table.to_dict()
     rows = list(table) if isinstance(table, list | tuple | Iterator) else []
-    names = getattr(rows[0], "_fields", ()) if rows else ()
-    if names and all(getattr(row, "_fields", ()) == names for row in rows):
-        return _mapping_frame(dict(zip(names, zip(*rows, strict=True), strict=True)), 0)
-    return table
+    members = [row if isinstance(row, Mapping) else getattr(row, "_asdict", dict)() for row in rows]
+    names = list(members[0]) if members else []
+    if (
+        not names
+        or isinstance(members[0][names[0]], Mapping)
+        or any(row.keys() != members[0].keys() for row in members)
+    ):
+        return rows if isinstance(table, Iterator) else table
+    return _mapping_frame({name: [row[name] for row in members] for name in names}, 0)
 
 
 def _mapping_frame(columns: Mapping[str, Sequence[Any]], first: int | None = None) -> MappingFrame:
@@ -169,9 +203,10 @@ def is_frame(value: Any) -> bool:
 
     What has no length is none: a stream of rows, or a plan (LazyFrame).
     """
-    has_names = hasattr(value, "column_names") or (hasattr(value, "columns") and hasattr(value, "dtypes"))
     return isinstance(value, MappingFrame) or (
-        has_names and hasattr(value, "__len__") and not isinstance(value, Mapping)
+        hasattr(value, "__len__")
+        and not isinstance(value, Mapping)
+        and (hasattr(value, "column_names") or (hasattr(value, "columns") and hasattr(value, "dtypes")))
     )
 
 
@@ -207,6 +242,17 @@ def new_frame(columns: Mapping[str, Any], index: tuple[str, Any] | None = None) 
     return pd.DataFrame(dict(columns), index=None if index is None else pd.Index(index[1], name=index[0]))
 
 
+def plain_name(name: object) -> str:
+    """Return the name of a column without case, and without what is between its words."""
+    return re.sub("[ _-]", "", str(name).lower())
+
+
+def first_column(names: Sequence[Any], column: str) -> int | None:
+    """Return the position of the first of a column's other names that there is; None without one."""
+    plain = list(map(plain_name, names))
+    return next((plain.index(name) for name in OTHER_NAMES.get(column, ()) if name in plain), None)
+
+
 def column_name(what: str, frame: Frame, column: str, required: bool = True) -> str | None:
     """Return the name that a frame gives a column; refuse a frame without it or with two of its names."""
     names = [name for name in ALIASES.get(column, (column,)) if name in names_of(frame)]
@@ -215,7 +261,11 @@ def column_name(what: str, frame: Frame, column: str, required: bool = True) -> 
             f"{what}: expected one column of {' or '.join(names)}, got both. Drop one from the data frame."
         )
     if not names and required:
-        have = shown(", ".join(map(str, names_of(frame))))
+        own = names_of(frame)
+        found = first_column(own, column)
+        if found is not None:
+            return own[found]  # type: ignore[no-any-return]
+        have = shown(", ".join(map(str, own)))
         raise InvalidInputError(
             f"{what}: expected a column {' or '.join(ALIASES.get(column, (column,)))}, got {have}. Rename the columns, "
             "or make columns of the index (reset_index())."

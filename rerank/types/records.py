@@ -18,6 +18,7 @@ from rerank.types.data_frames import (
     RANK,
     SCORE,
     TEXT,
+    TOPIC_ID,
     Frame,
     MappingFrame,
     column_name,
@@ -28,6 +29,7 @@ from rerank.types.data_frames import (
     label_column,
     new_frame,
     number_column,
+    rows_as_frame,
 )
 from rerank.types.ids import Ids, id_array, sort_keys
 from rerank.types.order import trec_order
@@ -91,6 +93,7 @@ class Topics(Shown, Mapping[str, str]):
         """
         if isinstance(topics, cls):
             return topics
+        topics = rows_as_frame(topics)
         if is_frame(topics):
             return cls.from_frame(topics)
         if not isinstance(topics, Mapping) or not len(topics):
@@ -122,7 +125,7 @@ class Topics(Shown, Mapping[str, str]):
 
         """
         return cls._of_rows(
-            id_column("topics", frame, QUERY_ID).tolist(),
+            id_column("topics", frame, TOPIC_ID).tolist(),
             np.asarray(frame[column_name("topics", frame, TEXT)]).tolist(),
         )
 
@@ -681,9 +684,10 @@ class Run(QueryValues[float]):
         Parameters
         ----------
         frame : pandas.DataFrame
-            Columns query_id (or qid), doc_id (or docno, doc) and score; rank is optional, others are ignored. Rows are
+            Columns query_id (or qid), doc_id (or docno, doc), score or rank, or both; others are ignored. Rows are
             in any order. Documents are ordered by rank if there is one, else as in trec_eval: by score, then
-            document id, descending. Ids are text; whole numbers are converted to their decimal text.
+            document id, descending. Without scores, they are 1 / rank. Ids are text; whole numbers are converted to
+            their decimal text.
         name : str
             Name of the run.
 
@@ -699,12 +703,17 @@ class Run(QueryValues[float]):
 
         """
         names, query_ptr, doc_ids, order = grouped_rows("run", frame)
-        scores = number_column("run", frame, column_name("run", frame, SCORE))[order]
-        run = cls(names, query_ptr, doc_ids, scores, name)
         rank_column = column_name("run", frame, RANK, required=False)
-        if rank_column is None:
+        ranks = None if rank_column is None else number_column("run", frame, rank_column)[order]
+        score_column = column_name("run", frame, SCORE, required=ranks is None)
+        if ranks is not None and score_column is None:  # as of files of ranks
+            scores = 1.0 / (ranks - ranks.min(initial=np.inf) + 1.0)
+        else:
+            scores = number_column("run", frame, score_column)[order]
+        run = cls(names, query_ptr, doc_ids, scores, name)
+        if ranks is None:
             return run.take(run.trec_order())
-        run = run.take(np.lexsort((number_column("run", frame, rank_column)[order], query_rows(query_ptr))))
+        run = run.take(np.lexsort((ranks, query_rows(query_ptr))))
         with np.errstate(over="ignore", invalid="ignore"):
             rises = np.diff(run.scores.astype(np.float32), prepend=np.float32(np.inf)) > 0  # as trec_eval compares them
         rises[query_ptr[:-1]] = False  # the first row of a query has no row before it

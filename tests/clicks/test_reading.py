@@ -122,7 +122,7 @@ def test_queries_become_ids_of_topics(tmp_path: Path, caplog: pytest.LogCaptureF
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["query,document,position", "a,d,1"], "log.csv:1: expected a column clicked or click, got"),
+        (["query,document,position", "a,d,1"], "log.csv:1: expected a column clicked or click or is_click or"),
         ([HEADER, "", "a,d,x,1"], "log.csv:3: expected a whole number as position, got 'x'"),
         ([f"{HEADER},credit", "a,d,1,1,1e400"], "log.csv:2: expected a number from 0 as credit, got '1e400'"),
         ([HEADER, "a,d,0x10,1"], "log.csv:2: expected a whole number as position, got '0x10'"),
@@ -287,6 +287,40 @@ def test_torn_lines_are_counted_and_the_others_read(
 def _event(action: str, search: str, doc: str, ordinal: int, **more: object) -> str:
     attributes = {"object": {"object_id": doc}, "position": {"ordinal": ordinal}}
     return json.dumps({"action_name": action, "query_id": search, "event_attributes": attributes, **more})
+
+
+@pytest.mark.parametrize("prefix", ["", "_source."])
+def test_events_with_names_of_dots_are_read_from_every_format(prefix: str, tmp_path: Path) -> None:
+    """As tables of events have them: exports of OpenSearch, and pandas.json_normalize."""
+    names = ["action_name", "query_id", "event_attributes.object.object_id", "event_attributes.position.ordinal"]
+    names = [prefix + name for name in names]
+    rows = [("impression", "s", "a", 1), ("impression", "s", "b", 2), ("click", "s", "b", 2)]
+    _log(tmp_path / "log.csv", ",".join(names), *(",".join(map(str, row)) for row in rows))
+    _log(tmp_path / "log.jsonl", *(json.dumps(dict(zip(names, row, strict=True))) for row in rows))
+    paths = [tmp_path / "log.csv", tmp_path / "log.jsonl"]
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        pass
+    else:
+        paths.append(tmp_path / "log.parquet")
+        columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+        pyarrow.parquet.write_table(pyarrow.table({name: list(column) for name, column in columns.items()}), paths[2])
+    for path in paths:
+        clicks = read_clicks(path)
+        assert clicks.doc_ids[clicks.document].tolist() == ["a", "b"]
+        assert clicks.clicked.tolist() == [False, True]
+
+
+def test_columns_are_known_in_whatever_case(tmp_path: Path) -> None:
+    clicks = read_clicks(_log(tmp_path / "log.csv", "Query,DocID,Position,is_click", "heat,d,1,1"))
+    assert (clicks.doc_ids.tolist(), clicks.clicked.tolist()) == (["d"], [True])
+
+
+def test_a_line_end_in_quotes_is_between_words(tmp_path: Path) -> None:
+    clicks = read_clicks(_log(tmp_path / "log.csv", HEADER, '"heat\nwave",d,1,1'))
+    assert clicks.query_ids.tolist() == ["heat wave"]
 
 
 @pytest.mark.parametrize("name", ["query_response_object_ids", "query_response_objects_ids"])

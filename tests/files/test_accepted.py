@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from rerank.errors import FileFormatError
+from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.lists import read_folds, write_folds
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.files.topics import read_topics, write_topics
@@ -136,6 +136,7 @@ def test_what_is_accepted_is_written_and_read_as_the_same(
 
 
 HEADERS = ["qid\tquery", "query_id\ttext", "id\ttitle", "Query-ID\tquestion", "topic_id\tx", "_id\ttext"]
+HEADERS += ["number\tquery", "topic\ttitle"]
 
 
 @pytest.mark.parametrize("header", HEADERS)
@@ -146,6 +147,15 @@ def test_a_line_of_column_names_is_no_topic(tmp_path: Path, header: str) -> None
     path.write_text(f"{header}\n")
     with pytest.raises(FileFormatError, match="expected at least one topic"):
         read_topics(path)
+
+
+def test_columns_of_topics_are_in_the_order_of_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "topics.tsv"
+    path.write_text("query\tqid\nheat\tq1\n")
+    assert dict(read_topics(path)) == {"q1": "heat"}
+    for topics in ({"query": "qid"}, {"topic": "title"}):
+        with pytest.raises(InvalidInputError, match="expected a first id that no other format begins with"):
+            write_topics(topics, path)
 
 
 def test_the_first_topic_may_have_the_id_of_a_single_query(tmp_path: Path) -> None:

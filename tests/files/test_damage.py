@@ -85,6 +85,8 @@ REFUSED: dict[str, Callable[[bytes], bytes]] = {
     "gzip of another checksum": lambda text: gzip.compress(text)[:-8] + b"\0" * 8,
     "rubbish after gzip": lambda text: gzip.compress(text) + b"rubbish",
     "xz": lzma.compress,
+    "tar": lambda text: b"file".ljust(257, b"\0") + b"ustar" + bytes(250) + text,
+    "tar in gzip": lambda text: gzip.compress(b"file".ljust(257, b"\0") + b"ustar" + bytes(250) + text),
     "zip": lambda text: b"PK\x03\x04\x14\0" + text,
     "nothing but NULs": lambda text: b"\0" * 100,
     "twice": lambda text: text + text,

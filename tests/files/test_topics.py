@@ -85,7 +85,7 @@ BAD = {
     "q 1\ta\n": r":1: expected ids .* without white space .*, got 'q 1'",
     '{"id": "1", "text": "a"}\n{"id": \n': r":2: expected a JSON object, got a text that breaks off at column 8",
     '{"id": "1", "text": "a"}\n[1]\n': r":2: expected a JSON object, got '\[1\]'. Write one object a line",
-    '{"id": "1"}\n': r":1: expected one of the keys text, query, title, input, question, got 'id'. Add one",
+    '{"id": "1"}\n': r":1: expected one of the keys text, query, title, input, question, topic, got 'id'. Take one",
     '{"id": 1.5, "text": "a"}\n': r":1: expected text as 'id', got float. Write it in quotes",
     '{"id": "1", "text": ["a"]}\n': r":1: expected text as 'text', got list",
     "<top>\n<num> 1\n<title> a\n</top>\n<top>\n<num> 2\n</top>\n": r":5: expected <title> in the topic",
@@ -241,10 +241,13 @@ def test_topics_whose_text_is_null_are_left_out(tmp_path: Path) -> None:
     [
         ('[{"number": 31, "turn": [{"number": 1, "raw_utterance": "a"}]}]', "(.turn // .turns)[] |"),
         ('[{"number": "9-1", "turns": [{"turn_id": 1, "utterance": "a"}]}]', "(.number // .turn_id)"),
-        ('{"id": "s", "queries": [{"id": "q1", "text": "a"}]}', "Keep them with `jq -c '.queries[]'`"),
+        ('{"id": "s", "queries": [{"id": "q1", "text": "a"}]}', "Keep them with `jq -c '.\"queries\"[]'`"),
+        ('{"questions": [{"id": "q1", "body": "a"}]}', "Keep them with `jq -c '.\"questions\"[]'`"),
+        ('{"id": "q1", "body": "a", "type": "yesno"}', "Take one, e.g. `jq -c '. + {text: .\"body\"}'`"),
+        ('{"question": "a", "answer": ["b"]}', "Number them with `jq -c '. + {id: input_line_number}'`"),
         ('{"q1": "a", "q2": "b"}', "of texts by id, `jq -c 'to_entries[]"),
     ],
-    ids=["CAsT", "iKAT", "queries", "texts by id"],
+    ids=["CAsT", "iKAT", "queries", "questions", "body", "no id", "texts by id"],
 )
 def test_objects_that_hold_topics_are_refused_with_the_way(text: str, remedy: str, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError) as refused:

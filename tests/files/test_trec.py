@@ -362,6 +362,8 @@ def test_qrels_of_beir_are_read(text: str, tmp_path: Path) -> None:
         "query_id\tdoc_id\trelevance\titeration\n1\ta\t2\t0\n1\tb\t0\t0\n",
         "qid iter docno label\n1 0 a 2\n1 0 b 0\n",
         "qid docid docno rel\n1 17 a 2\n1 18 b 0\n",
+        "topic iteration docid rel\n1 0 a 2\n1 0 b 0\n",
+        "docno label qid\na 2 1\nb 0 1\n",
         "1 a L2\n1 b L0\n",
         "1 0 a L2\n1 0 b L0\n",
     ],
@@ -378,6 +380,7 @@ def test_qrels_are_read_by_the_names_of_their_columns(text: str, tmp_path: Path)
         ("qid Q0 docno rank score\n1 Q0 a 1 2.5\n1 Q0 b 2 1\n", "rerank"),
         ("qid Q0 docno rank score tag\n1 Q0 a 1 2.5 x\n1 Q0 b 2 1 x\n", "x"),
         ("query-id\tscore\tcorpus-id\n1\t2.5\ta\n1\t1\tb\n", "rerank"),
+        ("score docid query\n2.5 a 1\n1 b 1\n", "rerank"),
     ],
 )
 def test_runs_are_read_by_the_names_of_their_columns(text: str, name: str, tmp_path: Path) -> None:

@@ -105,10 +105,12 @@ def test_wrong_file_is_refused(text: str, message: str, tmp_path) -> None:
 def test_judgements_are_read_by_the_names_of_their_columns(tmp_path) -> None:
     """As ir_datasets writes them: numbers of subtopics would pass for labels."""
     path = tmp_path / "qrels"
-    path.write_text("query_id\tdoc_id\trelevance\tsubtopic_id\nq\td\t3\t1\nq\td\t0\t2\n")
-    read = rerank.read_subtopic_qrels(path)
-    assert read.doc_ids.tolist() == ["d", "d"]
-    assert dict(zip(read.subtopics.tolist(), read.labels.tolist(), strict=True)) == {"1": 3, "2": 0}
+    head = "query_id\tdoc_id\trelevance\tsubtopic_id\nq\td\t3\t1\nq\td\t0\t2\n"
+    for text in (head, "topic subtopic docno rel\nq 1 d 3\nq 2 d 0\n", "docid subtopic qid label\nd 1 q 3\nd 2 q 0\n"):
+        path.write_text(text)
+        read = rerank.read_subtopic_qrels(path)
+        assert (read.query_ids.tolist(), read.doc_ids.tolist()) == (["q"], ["d", "d"])
+        assert dict(zip(read.subtopics.tolist(), read.labels.tolist(), strict=True)) == {"1": 3, "2": 0}
 
 
 def test_rows_of_ir_measures_have_the_subtopic_in_iteration() -> None:

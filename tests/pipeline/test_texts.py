@@ -415,6 +415,14 @@ def test_model_of_another_index_is_refused(
     assert rerank.rerank_texts(model, "amber", ["amber"], index=other_index.using(check_models=False))[0].document == 0
 
 
+def test_a_text_of_another_library_is_a_text(index: rerank.Index) -> None:
+    """Of LangChain and Haystack, whose documents have no field of the index; what they have beside it is left out."""
+    expected = rerank.rerank_texts("unsupervised", "amber wave", ["amber wave", "ship"], index=index)
+    for name in ("page_content", "content", "text"):
+        documents = [{"id": "a", name: "amber wave", "source": "x"}, {"id": "b", name: "ship"}]
+        assert rerank.rerank_texts("unsupervised", "amber wave", documents, index=index) == expected
+
+
 LONE, NUL = "lone \ud800", "nul \0"
 FAULTS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "no texts": ("wing", [], {}, "documents: expected at least one text, got none"),

@@ -195,7 +195,7 @@ def test_topics_survive_a_frame(table: dict) -> None:
     [
         ({"qid": ["q", "q"], "query": ["a", "b"]}, "topics: expected each query id once, got 'q' twice"),
         ({"qid": ["q"], "query": [None]}, "topics: expected a text for query 'q', got None"),
-        ({"qid": ["q"], "title": ["a"]}, "topics: expected a column text or query, got"),
+        ({"qid": ["q"], "narrative": ["a"]}, "topics: expected a column text or query, got"),
     ],
 )
 def test_topics_that_do_not_fit_are_refused(columns: dict, message: str) -> None:
@@ -241,11 +241,73 @@ def test_other_ids_are_refused(value: object, message: str) -> None:
     assert str(refused.value) == f"run: {message}"
 
 
-def test_columns_in_the_index_are_refused_with_the_way_out() -> None:
+NAMES = {  # of MTEB and BEIR, trectools, ranx and others: query, document, label or score
+    "query-id corpus-id score": {"q": {"a": 1}},
+    "query docid rel": {"q": {"a": 1}},
+    "q_id doc_id score": {"q": {"a": 1}},
+    "Topic DocNo Relevance": {"q": {"a": 1}},
+}
+
+
+@pytest.mark.parametrize("names", NAMES)
+def test_judgements_are_read_by_the_names_of_columns_of_other_tools(names: str) -> None:
+    row = dict(zip(names.split(), ["q", "a", 1], strict=True))
+    for table in (pd.DataFrame([row]), [row], iter([row]), pd.DataFrame([row]).set_index(names.split()[0])):
+        assert dict(Qrels.of(table)) == NAMES[names]
+
+
+def test_a_score_is_no_label_where_there_is_a_label() -> None:
+    assert Qrels.of(pd.DataFrame({"qid": ["q"], "docno": ["a"], "label": [2], "score": [0.5]}))["q"] == {"a": 2}
+    with pytest.raises(InvalidInputError, match="expected whole numbers as labels"):
+        Qrels.of(pd.DataFrame({"qid": ["q"], "docno": ["a"], "score": [0.5]}))
+
+
+def test_a_feature_is_no_label_by_another_name() -> None:
+    data = RankingData.from_frame(pd.DataFrame({"qid": ["q"], "docid": ["a"], "rel": [0.5], "score": [2.0]}))
+    assert data.labels is None
+    assert data.feature_names == ("rel", "score")
+
+
+def test_columns_in_the_index_are_read() -> None:
     frame = pd.DataFrame({"qid": ["q"], "docno": ["a"], "score": [1.0]}).set_index(["qid", "docno"])
-    with pytest.raises(InvalidInputError, match=r"expected a column .*, got 'score'\. .* \(reset_index\(\)\)"):
-        Run.of(frame)
-    assert Run.of(frame.reset_index())["q"] == {"a": 1.0}
+    assert Run.of(frame)["q"] == Run.of(frame.score)["q"] == {"a": 1.0}
+
+
+def test_scores_are_those_of_a_file_of_ranks_where_there_is_no_score() -> None:
+    columns = {"qid": ["q", "q"], "docno": ["a", "b"]}
+    for first in (0, 1):
+        assert Run.of(pd.DataFrame({**columns, "rank": [first + 1, first]}))["q"] == {"b": 1.0, "a": 0.5}
+
+
+def test_runs_and_judgements_of_ranx_are_read() -> None:
+    ranx = pytest.importorskip("ranx")
+    assert Run.of(ranx.Run({"q": {"a": 1.0, "b": 2.0}}))["q"] == {"b": 2.0, "a": 1.0}
+    assert Qrels.of(ranx.Qrels({"q": {"a": 1}}))["q"] == {"a": 1}
+
+
+def test_a_plan_of_polars_is_carried_out() -> None:
+    polars = pytest.importorskip("polars")
+    assert Qrels.of(polars.DataFrame({"qid": ["q"], "docno": ["a"], "label": [1]}).lazy())["q"] == {"a": 1}
+
+
+def test_lists_of_documents_are_refused_with_what_makes_a_run_of_them() -> None:
+    run, qrels = {"q": ["a", "b"]}, {"q": {"b"}}
+    with pytest.raises(InvalidInputError) as refused:
+        Run.of(run)
+    assert "pass {q: {d: -n for n, d in enumerate(docs)} for q, docs in run.items()}." in str(refused.value)
+    with pytest.raises(InvalidInputError) as refused:
+        Qrels.of(qrels)
+    assert "pass {q: dict.fromkeys(docs, 1) for q, docs in qrels.items()}." in str(refused.value)
+    scores = {q: {d: -n for n, d in enumerate(docs)} for q, docs in run.items()}
+    assert evaluate({q: dict.fromkeys(docs, 1) for q, docs in qrels.items()}, scores, ["RR"])["RR"] == 0.5
+
+
+def test_topics_are_read_from_rows_and_by_the_names_of_their_columns() -> None:
+    assert dict(Topics.of([{"_id": "q", "text": "heat"}])) == {"q": "heat"}
+    assert dict(Topics.of(pd.DataFrame({"id": [1], "title": ["heat"]}))) == {"1": "heat"}
+    assert dict(Topics.of(pd.Series({"q": "heat"}))) == {"q": "heat"}
+    with pytest.raises(InvalidInputError, match="expected a column query_id or qid"):
+        Topics.of(pd.DataFrame({"query": ["heat"]}))
 
 
 def test_floats_as_ids_are_refused() -> None:
@@ -261,7 +323,7 @@ DATA = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "label": [1, 0], "f": [1.0
 @pytest.mark.parametrize(
     ("kind", "columns", "changes", "message"),
     [
-        (Run, RUN, {"score": None}, "expected a column score, got"),
+        (Run, RUN, {"score": None, "rank": None}, "expected a column score, got"),
         (Run, RUN, {"qid": ["q", "q"]}, "expected one column of query_id or qid, got both"),
         (Run, RUN, {"doc_id": ["a", "a"]}, "expected each document once in a query, got 'a' twice in query 'q'"),
         (Run, RUN, {"score": [1.0, 2.0]}, "expected scores that do not rise with the rank, got a higher score for doc"),
