@@ -445,10 +445,9 @@ def _kind_of(path: Path, content: bytes) -> Format:
     kind = next((kind for kind in known_formats().values() if kind.recognises(content)), None)
     if kind is None:
         beginning = b"".join(content[:_BEGINNING].split())
-        old = (
-            b"binf" if b"\0" in beginning and re.search(rb"gbtree|dart|gblinear", content) else beginning
-        )  # before 1.0
-        what = next((what for start, what in _OTHERS.items() if old.startswith(start)), None)
+        if re.search(rb"[\4\6\b]\0{7}(gbtree|dart|gblinear)", content):  # before XGBoost 1.0
+            beginning = b"binf"
+        what = next((what for start, what in _OTHERS.items() if beginning.startswith(start)), None)
         got = f"{what}." if what else f"a file of none of them, {shown(content[:_BEGINNING])}. {_SAVE_IT}"
         raise FileFormatError(path, None, f"expected a model of {_those_that('reads')}, got {got}")
     return kind

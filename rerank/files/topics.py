@@ -159,15 +159,16 @@ def _entries(path: Path) -> Iterator[Entry]:
             yield line, query_id, text
     else:
         for line, content in filled:
-            entry = of_line(path, line, _tab_entry, content)
-            yield line, *(entry[::-1] if order == [1, 0] else entry)
+            yield line, *of_line(path, line, _tab_entry, content, order)
 
 
-def _named(first: str) -> list[int | None] | None:
-    """Return where the id and the text are by a first line that names the columns; None if it is a topic."""
+def _named(first: str) -> tuple[int, int, int] | None:
+    """Return where a first line that names the columns has id and text, and their number; None of a topic."""
     names = first.split("\t")
-    order = [first_column(names, TOPIC_ID), first_column(names, TEXT)]
-    return order if order in ([0, 1], [1, 0]) or is_header(names[0].strip()) else None
+    query, text = first_column(names, TOPIC_ID), first_column(names, TEXT)
+    if query is not None and text is not None and query != text:
+        return query, text, len(names)
+    return (0, 1, 2) if is_header(names[0].strip()) else None
 
 
 def _marked_up(path: Path, text: str) -> Iterator[Entry]:
@@ -196,17 +197,18 @@ def _marked_up(path: Path, text: str) -> Iterator[Entry]:
         refuse_stray(path, line, text[end:], *_WITHIN)
 
 
-def _tab_entry(content: str) -> tuple[str, str]:
+def _tab_entry(content: str, order: tuple[int, int, int] | None) -> tuple[str, str]:
+    query, text, n_columns = order or (0, 1, 2)
     columns = content.split("\t")
     numbered = _NUMBERED.match(content)
     if len(columns) == 1 and numbered:
         columns = [numbered[1] or numbered[2], numbered[3]]
-    if len(columns) != 2:
+    if len(columns) != n_columns:
         remedy = "Keep two with `cut -f 1,2`, or write spaces for tabs in the text"
         if len(columns) == 1:
             remedy = "Put a tab after the id, keep `cut -d : -f 1,3-` of id:priority:text, or pass a frame or mapping"
-        raise LineFault(f"expected 2 columns with a tab (query id, text), got {len(columns)}. {remedy}.")
-    return columns[0].strip(WHITE_SPACE), columns[1]
+        raise LineFault(f"expected {n_columns} columns with a tab (query id, text), got {len(columns)}. {remedy}.")
+    return columns[query].strip(WHITE_SPACE), columns[text]
 
 
 def _member(topic: Mapping[str, Any], column: str) -> str:

@@ -256,7 +256,8 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
     first = next(rows, b"")
     fields = first.split()
     names = [field.decode("utf-8", "replace") for field in fields]
-    has_names = chunk.startswith(first) and bool(fields) and is_header(names[0])
+    names = [""] * first[:1].isspace() + names  # of an index, which pandas does not name
+    has_names = chunk.startswith(first) and bool(fields) and is_header(names[-len(fields)])
     named = layout.of_names(names) if chunk.startswith(first) else None
     if named is not None:
         return named, len(first)
@@ -375,7 +376,7 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
         elif len(fields) == 6 and not layout.extra and fields[1] == b"Q0":
             remedy = "Name judgements: this is a row of a run"
         elif shifted:
-            has_value = not layout.extra and layout.parse(fields[layout.value]) is not None
+            has_value = layout.what != RUNS and layout.parse(fields[layout.value]) is not None
             remedy = DROP_COLUMNS if has_value else "Ids may hold no white space: write _"
         elif missing == 2 and not layout.extra:
             remedy = "Of relevant documents alone, `awk '{print $1, 0, $2, 1}'`"
@@ -590,13 +591,12 @@ def read_run(path: FileLike) -> Run:
     path = checked_path(path)
     query_ids, query_ptr, rows = read_table(path, RUN)
     if rows.layout.dtype is np.int64:  # ranks
-        if rows.values.min() != 1:
+        first = rows.values.min()
+        if first not in (0, 1) or (first == 0 and rows.values[0]):  # PyTerrier counts ranks from 0
             raise FileFormatError(
-                path,
-                None,
-                f"expected ranks from 1, got {rows.values.min()}. Correct them, or write scores with a decimal point.",
+                path, None, f"expected ranks from 1, got {first}. Correct them, or write scores with a decimal point."
             )
-        rows = replace(rows, values=1.0 / rows.values)
+        rows = replace(rows, values=1.0 / (rows.values + (1 - first)))
     if rows.layout is not RUN:
         rows = replace(rows, tag=UNNAMED)
     of_line(path, None, check_ids, "tag: ", (), [rows.tag])

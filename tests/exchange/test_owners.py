@@ -221,7 +221,7 @@ def test_rows_that_count_from_0_have_the_columns_of_lightgbm(tmp_path: Path) -> 
         (b"\x08\x03\x12\x08CatBoost", "got ONNX or Core ML, which are not read. Import the model that it was made of"),
         (b"binf\x00\x00", "got the old binary form of XGBoost. Save the model with save_model"),
         (
-            b"\x00\x00\x00?\x04" + bytes(99) + b"\x06\x00gbtree",
+            b"\x00\x00\x00?\x04" + bytes(99) + b"\x06\0\0\0\0\0\0\0gbtree",
             "got the old binary form of XGBoost. Save the model with",
         ),
         (b'[{"class": "org.apache.solr.ltr.feature.SolrFeature"}]', "expected a model, got a feature store of Solr."),

@@ -151,8 +151,9 @@ def test_a_line_of_column_names_is_no_topic(tmp_path: Path, header: str) -> None
 
 def test_columns_of_topics_are_in_the_order_of_their_names(tmp_path: Path) -> None:
     path = tmp_path / "topics.tsv"
-    path.write_text("query\tqid\nheat\tq1\n")
-    assert dict(read_topics(path)) == {"q1": "heat"}
+    for text in ("query\tqid\nheat\tq1\n", "\tqid\tquery\n0\tq1\theat\n", "qid\tquery\tdescription\nq1\theat\tlong\n"):
+        path.write_text(text)
+        assert dict(read_topics(path)) == {"q1": "heat"}
     for topics in ({"query": "qid"}, {"topic": "title"}):
         with pytest.raises(InvalidInputError, match="expected a first id that no other format begins with"):
             write_topics(topics, path)

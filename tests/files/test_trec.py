@@ -364,12 +364,13 @@ def test_qrels_of_beir_are_read(text: str, tmp_path: Path) -> None:
         "qid docid docno rel\n1 17 a 2\n1 18 b 0\n",
         "topic iteration docid rel\n1 0 a 2\n1 0 b 0\n",
         "docno label qid\na 2 1\nb 0 1\n",
+        "\tqid\tdocno\tlabel\n0\t1\ta\t2\n1\t1\tb\t0\n",
         "1 a L2\n1 b L0\n",
         "1 0 a L2\n1 0 b L0\n",
     ],
 )
 def test_qrels_are_read_by_the_names_of_their_columns(text: str, tmp_path: Path) -> None:
-    """As ir_datasets and data frames write them; labels of NTCIR have an L."""
+    """As ir_datasets and data frames write them, also with an index; labels of NTCIR have an L."""
     assert dict(read_qrels(written(tmp_path, text)).items()) == {"1": {"a": 2, "b": 0}}
 
 
@@ -421,7 +422,7 @@ def test_runs_of_dense_retrievers_are_read(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1\td9\t0\n1\td2\t1\n", r": expected ranks from 1, got 0\."),
+        ("1\td9\t3\n1\td2\t0\n", r": expected ranks from 1, got 0\."),
         ("1\td9\t12\n1\td2\t11\n", r": expected ranks from 1, got 11\."),
         ("query-id\tcorpus-id\tlabel\n1\td9\t2\n1\td2\t1\n", r":1: expected 6 columns .*, got 3\."),
         ("1\td9\t12.5\n1\td2\tx\n", r":2: expected a finite number as score, got 'x'"),
@@ -431,6 +432,18 @@ def test_runs_of_dense_retrievers_are_read(text: str, tmp_path: Path) -> None:
 def test_scores_are_not_read_as_ranks_when_a_run_has_three_columns(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=message):
         read_run(written(tmp_path, text))
+
+
+def test_ranks_of_pyterrier_count_from_0(tmp_path: Path) -> None:
+    """`pyterrier.io.write_results(format="minimal")` writes them so."""
+    run = read_run(written(tmp_path, "1\td9\t0\n1\td2\t1\n2\td9\t0\n"))
+    assert dict(run.items()) == {"1": {"d9": 1.0, "d2": 0.5}, "2": {"d9": 1.0}}
+
+
+def test_a_run_with_names_and_blanks_in_a_column_is_not_shifted(tmp_path: Path) -> None:
+    for head, row in (("qid\tquery\tdocno\tscore", "1\ta b\td\t2"), ("\tqid\tdocno\tscore\tx", "0\t1\td\t2\ta b")):
+        with pytest.raises(FileFormatError, match=r":2: expected .* columns .* Ids may hold no white space"):
+            read_run(written(tmp_path, f"{head}\n{row}\n"))
 
 
 def test_judgement_list_is_read_as_qrels(tmp_path: Path) -> None:
