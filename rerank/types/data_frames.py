@@ -95,8 +95,8 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
     table = rows_as_frame(table)
     if is_frame(table):
         return table
-    by_query = table.values() if isinstance(table, Mapping) else [table]
-    wrong = [value for value in by_query if not isinstance(value, Mapping)]
+    by_query = {name: _pairs(values) for name, values in table.items()} if isinstance(table, Mapping) else {}
+    wrong = [table[name] for name in by_query if by_query[name] is None] if isinstance(table, Mapping) else [table]
     if wrong:
         remedy = f"Read one with rerank.read_{what}, or pass its mapping; qrels come before runs"
         if isinstance(table, Mapping) and isinstance(wrong[0], list | tuple | set):
@@ -105,10 +105,18 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
             f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
             f"({type(wrong[0]).__name__}). {remedy}."
         )
-    queries = [query_id for query_id, documents in table.items() for _ in documents]
-    docs = [doc_id for documents in table.values() for doc_id in documents]
-    values = [value for documents in table.values() for value in documents.values()]
+    rows = [(query_id, *pair) for query_id, pairs in by_query.items() for pair in pairs or ()]
+    queries, docs, values = zip(*rows, strict=True) if rows else ((), (), ())
     return _mapping_frame({QUERY_ID: queries, DOC_ID: docs, column: values})
+
+
+def _pairs(values: Any) -> list[tuple[Any, Any]] | None:
+    """Return the documents of a query with their values, of a mapping, hits of Pyserini or pairs; None of another."""
+    if isinstance(values, Mapping):
+        return list(values.items())
+    listed: Sequence[Any] = values if isinstance(values, list | tuple) else [None]
+    pairs: list[Any] = [(hit.docid, hit.score) if hasattr(hit, "docid") else hit for hit in listed]
+    return pairs if all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs) else None
 
 
 def rows_as_frame(table: Any) -> Any:

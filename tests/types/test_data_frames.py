@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from decimal import Decimal
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import ir_measures
@@ -283,6 +284,15 @@ def test_runs_and_judgements_of_ranx_are_read() -> None:
     ranx = pytest.importorskip("ranx")
     assert Run.of(ranx.Run({"q": {"a": 1.0, "b": 2.0}}))["q"] == {"b": 2.0, "a": 1.0}
     assert Qrels.of(ranx.Qrels({"q": {"a": 1}}))["q"] == {"a": 1}
+
+
+def test_hits_of_pyserini_and_pairs_are_read() -> None:
+    """As LuceneSearcher.batch_search returns them."""
+    hits = [SimpleNamespace(docid="a", score=2.0, lucene_docid=7), SimpleNamespace(docid="b", score=3.0)]
+    expected = {"q": {"b": 3.0, "a": 2.0}, "r": {}}
+    assert dict(Run.of({"q": hits, "r": []})) == dict(Run.of({"q": [("a", 2.0), ("b", 3.0)], "r": {}})) == expected
+    with pytest.raises(InvalidInputError, match="expected each document once in a query, got 'a' twice"):
+        Run.of({"q": [hits[0], hits[0]]})
 
 
 def test_a_plan_of_polars_is_carried_out() -> None:
