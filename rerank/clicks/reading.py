@@ -242,24 +242,25 @@ class _OddRows:
 
 def _blocks(path: Path, odd: _OddRows) -> Blocks:
     """Yield the blocks of a log, whose format is that of its first line; Parquet is known by its ending."""
-    if _ending(path) == PARQUET:
-        return _parquet_blocks(path)
-    return _json_blocks(path, odd) if _is_json(path) else _csv_blocks(path, odd)
+    columns: dict[str, str] = {}
+    for places, table in _tables(path, odd):
+        columns = columns or _names_of_columns(path, list(table))
+        yield places, {column: (name, table[name]) for column, name in columns.items()}
 
 
-def _names_of_columns(path: Path, line: int | None, names: list[str]) -> dict[str, str]:
+def _names_of_columns(path: Path, names: list[str]) -> dict[str, str]:
     """Return the name in the file of each column that it has; refuse a log without one that is needed."""
     columns: dict[str, str] = {}
     of_plain = {plain_name(name): name for name in reversed(names)}
     for column, aliases in ALIASES.items():
         known = (of_plain.get(plain_name(name)) for name in aliases)
-        present = [name for name in known if name is not None and name not in columns.values()]
-        if present:
-            columns[column] = present[0]
+        name = next((name for name in known if name is not None and name not in columns.values()), None)
+        if name is not None:
+            columns[column] = name
         elif column in REQUIRED:
             raise FileFormatError(
                 path,
-                line,
+                None if _ending(path) == PARQUET else next(filled_lines(path))[0],
                 f"expected a column {' or '.join(aliases)}, got {shown(', '.join(names))}. Write a row for each "
                 "document shown, with columns query, document, position, clicked and optionally session, time, ranker, "
                 "credit.",
@@ -267,12 +268,21 @@ def _names_of_columns(path: Path, line: int | None, names: list[str]) -> dict[st
     return columns
 
 
-def _json_blocks(path: Path, odd: _OddRows) -> Blocks:
-    columns: dict[str, str] = {}
-    for rows in _json_rows(path, odd):
-        columns = columns or _names_of_columns(path, rows[0][0], list(rows[0][1]))
-        values = {column: (name, [members.get(name) for _, members in rows]) for column, name in columns.items()}
-        yield [line for line, _ in rows], values
+def _tables(path: Path, odd: _OddRows) -> Iterator[tuple[Sequence[int], dict[str, Sequence[Any]]]]:
+    """Yield the numbers and the columns of some rows at a time."""
+    if _ending(path) == PARQUET:
+        with opened_parquet(path) as file:
+            first = 0
+            for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
+                yield range(first, first + batch.num_rows), batch.to_pydict()
+                first += batch.num_rows
+    elif not _is_json(path):
+        yield from _csv_tables(path, odd)
+    else:
+        names: list[str] = []
+        for rows in _json_rows(path, odd):
+            names = names or list(rows[0][1])
+            yield [line for line, _ in rows], {name: [members.get(name) for _, members in rows] for name in names}
 
 
 def _json_rows(path: Path, odd: _OddRows) -> Iterator[list[tuple[int, dict[str, Any]]]]:
@@ -324,11 +334,9 @@ def _is_json(path: Path) -> bool:
     return bool(re.search(rb"[{}]|^\[", first)) or not re.search(rb"[,;\t|]", first)
 
 
-def _csv_blocks(path: Path, odd: _OddRows) -> Blocks:
+def _csv_tables(path: Path, odd: _OddRows) -> Iterator[tuple[Sequence[int], dict[str, Sequence[Any]]]]:
     filled = _csv_rows(path)
-    first_line, _, names = next(filled, (1, 1, []))
-    columns = _names_of_columns(path, first_line, names)
-    numbers = {column: names.index(name) for column, name in columns.items()}
+    names = next(filled, (1, 1, [""]))[2]
     while some := list(islice(filled, ROWS_AT_ONCE)):
         rows = [(line, row) for line, _, row in some if len(row) == len(names)]
         if len(rows) < len(some):
@@ -338,10 +346,8 @@ def _csv_blocks(path: Path, odd: _OddRows) -> Blocks:
                 "separator into quotes."
             )
             odd.add(FileFormatError(path, wrong[0][0], message), sum(n_lines for _, n_lines, _ in wrong))
-        values = {
-            column: (columns[column], [row[number] or None for _, row in rows]) for column, number in numbers.items()
-        }
-        yield [line for line, _ in rows], values
+        columns = {name: [row[number] or None for _, row in rows] for number, name in enumerate(names)}
+        yield [line for line, _ in rows], columns
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, int, list[str]]]:
@@ -360,19 +366,6 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, int, list[str]]]:
     except csv.Error as fault:
         message = f"expected fields in quotes that end, got one that does not ({fault}). Close the quote."
         raise FileFormatError(path, last + 1, message) from None
-
-
-def _parquet_blocks(path: Path) -> Blocks:
-    with opened_parquet(path) as file:
-        columns = _names_of_columns(path, None, list(file.schema_arrow.names))
-        first = 0
-        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(columns.values())):
-            read = batch.to_pydict()
-            yield (
-                range(first, first + batch.num_rows),
-                {column: (name, read[name]) for column, name in columns.items()},
-            )
-            first += batch.num_rows
 
 
 Identity = tuple[str | None, str]  # what texts that are one have in common, None where they cannot be used; their name
@@ -629,28 +622,25 @@ def _merged(columns: Columns, notes: list[str]) -> Columns:
 
 def _is_ubi_file(path: Path) -> bool:
     """Return whether the first object of a file is an event, a query, a hit or the head of a bulk request."""
-    first = next(_objects(path, _OddRows()), (0, {}))[1]
+    if _ending(path) == PARQUET:
+        with opened_parquet(path) as file:
+            first = dict.fromkeys(file.schema_arrow.names, "")
+    elif _is_json(path):
+        first = next((rows[0][1] for rows in _json_rows(path, _OddRows())), {})
+    else:
+        first = dict.fromkeys(next(_csv_rows(path), (1, 1, [""]))[2], "")
+    first = _nested(first)
     return _is_wrapped(first) or any(name in first for name in ("action_name", "query_attributes", *_HITS))
 
 
 def _objects(path: Path, odd: _OddRows) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the object of each line or row; names with dots, `position.ordinal`, are those of parts."""
-    rows: Iterator[tuple[int, dict[str, Any]]]
-    if _ending(path) == PARQUET:
-        rows = enumerate(_parquet_rows(path))
-    elif _is_json(path):
-        rows = chain.from_iterable(_json_rows(path, odd))
-    else:
-        filled = _csv_rows(path)
-        names = next(filled, (1, 1, []))[2]
-        rows = ((line, dict(zip(names, (field or None for field in row), strict=False))) for line, _, row in filled)
-    return ((line, _nested(members)) for line, members in rows)
-
-
-def _parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
-    with opened_parquet(path) as file:
-        for batch in file.iter_batches(batch_size=ROWS_WRITTEN):
-            yield from batch.to_pylist()
+    if _ending(path) != PARQUET and _is_json(path):
+        yield from ((line, _nested(members)) for line, members in chain.from_iterable(_json_rows(path, odd)))
+        return
+    for places, table in _tables(path, odd):
+        for place, row in zip(places, zip(*table.values(), strict=True), strict=True):
+            yield place, _nested(dict(zip(table, row, strict=True)))
 
 
 def _nested(members: dict[str, Any]) -> dict[str, Any]:
@@ -659,13 +649,11 @@ def _nested(members: dict[str, Any]) -> dict[str, Any]:
         return members
     nested: dict[str, Any] = {}
     for name, value in members.items():
+        inside: Any = nested
         *outer, last = name.split(".")
-        inside = nested
         for part in outer:
-            own = inside.get(part)
-            inside[part] = own if isinstance(own, dict) else {}
-            inside = inside[part]
-        if value is not None:
+            inside = inside.setdefault(part, {}) if isinstance(inside, dict) else None
+        if isinstance(inside, dict) and value is not None:
             inside[last] = value
     return nested
 

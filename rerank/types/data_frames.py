@@ -334,9 +334,11 @@ def _number(what: str, frame: Frame, name: Any, row: int, value: Any) -> float:
             return float(number)
         except OverflowError:  # a whole number beyond float64
             return math.inf
+    is_list = isinstance(value, list | np.ndarray)
+    way = f"Make a column of each (pandas.DataFrame(frame[{name!r}].tolist()))" if is_list else "Convert it to a number"
     raise InvalidInputError(
         f"{what}: expected numbers in column {shown(name)}, got {shown(value)} ({type(value).__name__}) at "
-        f"{place(frame, row)}. Convert it to a number, or drop it."
+        f"{place(frame, row)}. {way}, or drop it."
     )
 
 
