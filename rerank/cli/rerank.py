@@ -118,7 +118,7 @@ def command(
                 apply = rerank.rerank if cluster is None else opened.cluster.rerank  # type: ignore[attr-defined]
                 result = apply(opened, ranker, queries, run, k=k, base=base_run, cutoff=least)
             else:
-                read = read_texts(texts, queries, opened.forward.fields)
+                read = read_texts(texts, queries)
                 result = rerank_topics(opened, ranker, queries, read, run, k=k, base=base_run, cutoff=least)
             if least is not None:
                 log.info(

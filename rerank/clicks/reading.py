@@ -346,8 +346,8 @@ def _csv_tables(path: Path, odd: _OddRows) -> Iterator[tuple[Sequence[int], dict
                 "separator into quotes."
             )
             odd.add(FileFormatError(path, wrong[0][0], message), sum(n_lines for _, n_lines, _ in wrong))
-        columns = {name: [row[number] or None for _, row in rows] for number, name in enumerate(names)}
-        yield [line for line, _ in rows], columns
+        numbers = {name: number for number, name in enumerate(names)}
+        yield [line for line, _ in rows], {name: [row[n] or None for _, row in rows] for name, n in numbers.items()}
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, int, list[str]]]:

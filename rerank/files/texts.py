@@ -3,8 +3,8 @@
     {"qid": "q1", "id": "d1", "text": "Heat flow in a wing"}
     {"qid": "q1", "id": "d2", "title": "Heat flow", "body": "…", "year": 1967}
 
-qid (or query_id) and id (or _id, docid, doc_id, docno) are text or whole numbers; `text` is the document as plain text,
-where no field has this name; other keys are fields and numbers of the index.
+qid (or query_id) and id (or _id, docid, doc_id, docno) are text or whole numbers; other keys are fields and numbers of
+the index, or `text`, the document as plain text.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 from rerank.errors import FileFormatError, shown
 from rerank.files.corpus import ID_KEYS, pop_id
-from rerank.files.source import LineFault, json_objects, of_line
+from rerank.files.source import json_objects, of_line
 
 QUERY_KEYS = ("qid", "query_id")
-TEXT_KEY = "text"
 
 
 class TextsFile(NamedTuple):
@@ -28,7 +27,7 @@ class TextsFile(NamedTuple):
     locations: dict[tuple[str, str], str]
 
 
-def read_texts(path: str | Path, queries: Collection[str], fields: Collection[str]) -> TextsFile:
+def read_texts(path: str | Path, queries: Collection[str]) -> TextsFile:
     """Read texts to rank."""
     read = TextsFile({}, {})
     path = Path(path)
@@ -43,16 +42,6 @@ def read_texts(path: str | Path, queries: Collection[str], fields: Collection[st
             raise FileFormatError(
                 path, line, f"expected each document once a query, got {shown(doc_id)} again ({first}). Rename it."
             )
-        read.documents.setdefault(query_id, {})[doc_id] = of_line(path, line, _document, members, fields)
+        read.documents.setdefault(query_id, {})[doc_id] = members
         read.locations[query_id, doc_id] = f"{path}:{line}"
     return read
-
-
-def _document(members: dict[str, Any], fields: Collection[str]) -> Any:
-    """Return plain text, or the fields."""
-    if TEXT_KEY not in members or TEXT_KEY in fields:
-        return members
-    if len(members) > 1 or not isinstance(members[TEXT_KEY], str):
-        got = ", ".join(members) if len(members) > 1 else members[TEXT_KEY]
-        raise LineFault(f"expected text as {TEXT_KEY}, and no fields beside it, got {shown(got)}. Correct the line.")
-    return members[TEXT_KEY]

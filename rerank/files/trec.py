@@ -144,12 +144,9 @@ class Layout:
         if doc is None or not found:
             return None
         has_ranks = plain_name(names[found[0]]) == RANK
-        alike = [other for other in (self, *self.fewer) if has_ranks == (other.columns[other.value] == RANK)]
-        at = first_column(names, QUERY_ID) or 0, doc, found[0]
-        same = (other for other in alike if (0, other.doc, other.value) == at and len(other.columns) == len(names))
-        query, doc, value = at
-        named = replace(alike[0], columns=tuple(names), query=query, doc=doc, value=value, extra=False, fewer=())
-        return next(same, named)
+        alike = next(other for other in (self, *self.fewer) if has_ranks == (other.columns[other.value] == RANK))
+        query = first_column(names, QUERY_ID) or 0
+        return replace(alike, columns=tuple(names), query=query, doc=doc, value=found[0], extra=False, fewer=())
 
     def begins(self, fields: Sequence[bytes]) -> bool:
         """Return whether a first row can be one of this layout.
@@ -368,26 +365,28 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
     # A space in a document id shifts the columns after it: column 3 is then not a whole number.
     shifted = missing < 0 and not (layout.extra and fields[3].lstrip(b"-").isdigit())
     if missing > 0 or shifted:
-        remedy = (
-            f"Write the missing column{'s' * (missing > 1)}, name those of all lines in a first one, or delete the line"
+        is_run = layout.what == RUNS
+        second = b"".join(fields[1:2])
+        s = "s" * (missing > 1)
+        ways = (
+            (
+                fields[0].startswith((b"{", b"[")),
+                "Read JSON with json.load, or its lines with pandas.read_json, and pass the mapping or frame",
+            ),
+            (len(fields) == 6 and not is_run and second == b"Q0", "Name judgements: this is a row of a run"),
+            (
+                shifted and not is_run and layout.parse(b"".join(fields[layout.value : layout.value + 1])) is not None,
+                DROP_COLUMNS,
+            ),
+            (shifted, "Ids may hold no white space: write _"),
+            (missing == 2 and not layout.extra, "Of relevant documents alone, `awk '{print $1, 0, $2, 1}'`"),
+            (missing == 2 and second == b"0", "Name a run: this is a row of judgements"),
+            (second.startswith(b"qid:"), "Of a judgement list, write `# DOCUMENT` at the end of each line"),
+            (_are_figures(fields), "These are figures of an evaluation: name what was evaluated"),
+            (re.search(rb"[,;|]", fields[0] + fields[-1]), "Read CSV with pandas, and pass the frame"),
+            (True, f"Write the missing column{s}, name those of all lines in a first one, or delete the line"),
         )
-        if fields[0].startswith((b"{", b"[")):
-            remedy = "Read JSON with json.load, or its lines with pandas.read_json, and pass the mapping or frame"
-        elif len(fields) == 6 and not layout.extra and fields[1] == b"Q0":
-            remedy = "Name judgements: this is a row of a run"
-        elif shifted:
-            has_value = layout.what != RUNS and layout.parse(fields[layout.value]) is not None
-            remedy = DROP_COLUMNS if has_value else "Ids may hold no white space: write _"
-        elif missing == 2 and not layout.extra:
-            remedy = "Of relevant documents alone, `awk '{print $1, 0, $2, 1}'`"
-        elif missing == 2 and layout.extra and fields[1] == b"0":
-            remedy = "Name a run: this is a row of judgements"
-        elif fields[1:] and fields[1].startswith(b"qid:"):
-            remedy = "Of a judgement list, write `# DOCUMENT` at the end of each line"
-        elif _are_figures(fields):
-            remedy = "These are figures of an evaluation: name what was evaluated"
-        elif re.search(rb"[,;|]", fields[0] + fields[-1]):
-            remedy = "Read CSV with pandas, and pass the frame"
+        remedy = next(way for holds, way in ways if holds)
         raise LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
     value = layout.parse(fields[layout.value])
     if value is None:
@@ -597,7 +596,7 @@ def read_run(path: FileLike) -> Run:
                 path, None, f"expected ranks from 1, got {first}. Correct them, or write scores with a decimal point."
             )
         rows = replace(rows, values=1.0 / (rows.values + (1 - first)))
-    if rows.layout is not RUN:
+    if rows.layout.columns[-1] != "tag":
         rows = replace(rows, tag=UNNAMED)
     of_line(path, None, check_ids, "tag: ", (), [rows.tag])
     rising = rows.values[1:] > rows.values[:-1]

@@ -381,7 +381,7 @@ def _check_texts(record: TextsFile, folder: Path) -> None:
             members = {"text": document} if isinstance(document, str) else document
             lines.append(json.dumps({"qid": query_id, "id": doc_id, **members}) + "\n")
     (folder / "again.jsonl").write_text("".join(lines), encoding="utf8")
-    again = read_texts(folder / "again.jsonl", ("q1", "q2"), ("title", "body"))
+    again = read_texts(folder / "again.jsonl", ("q1", "q2"))
     expect_same(record.documents, again.documents)
 
 
@@ -807,7 +807,7 @@ READERS: dict[str, Reader] = {
     ),
     "texts": Reader(
         _texts_seeds,
-        lambda path: read_texts(path, ("q1", "q2"), ("title", "body")),
+        lambda path: read_texts(path, ("q1", "q2")),
         _check_texts,
         "input.jsonl",
         mutate_json_lines,
