@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from rerank.features.match import gather_candidates, match
-from rerank.features.recipe import Recipe
 from rerank.runtime.kernels import kernel
-from rerank.types import Floats, ForwardIndex, Ints, query_rows, sort_keys
+from rerank.types import Floats, ForwardIndex, Ints, Retriever, query_rows, sort_keys
 
 _SCALE = 10_000.0  # Anserini rounds the scores of its hits to four decimals
 
@@ -18,10 +17,9 @@ def bm25_scores(
     query_terms: Sequence[Sequence[str]],
     query_ptr: Ints,
     docs: Ints,
-    field: str,
-    recipe: Recipe,
+    retriever: Retriever,
 ) -> Floats:
-    """Return BM25 of documents: the scores of a search whose hits they are.
+    """Return BM25 of documents: the scores of a search by the retriever whose hits they are.
 
     Shapes: query_ptr int64 (n_queries + 1,); docs int64 (n_rows,).
 
@@ -29,11 +27,11 @@ def bm25_scores(
     BM25Similarity.
     """
     candidates = gather_candidates(forward, query_terms, query_ptr, docs, np.zeros(len(docs)))
-    block = match(candidates, forward.fields[field])
+    block = match(candidates, forward.fields[retriever.field])
     weights = candidates.query_freq.astype(np.float32) * block.idf.astype(np.float32)
     one = np.float32(1)
-    k1 = np.float32(recipe.bm25_k1)
-    b = np.float32(recipe.bm25_b)
+    k1 = np.float32(retriever.k1)
+    b = np.float32(retriever.b)
     lengths = block.lucene_lengths.astype(np.float32)
     with np.errstate(divide="ignore", over="ignore"):  # k1 may be 0
         inverse = one / (k1 * ((one - b) + b * lengths / np.float32(block.field.average_length or 1.0)))

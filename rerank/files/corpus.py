@@ -41,9 +41,9 @@ ID_KEYS = ("id", "_id", "pid", "docid", "doc_id", "docno")  # a passage of MS MA
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
 BEGINNING = 1 << 16  # bytes by which the format is detected
-# Where hits have the fields: of Elasticsearch and OpenSearch (two), Vespa, Typesense, Qdrant, Weaviate, Pinecone; and
-# texts that they have beside them. What has other texts beside one of these names is no hit.
-_INSIDE = ("_source", "fields", "document", "payload", "properties", "metadata", "node")
+# Where hits have the fields: of Elasticsearch and OpenSearch (two), Vespa, Typesense, Qdrant, Weaviate, Pinecone,
+# LlamaIndex, Milvus; and texts that they have beside them. What has other texts beside one of these names is no hit.
+_INSIDE = ("_source", "fields", "document", "payload", "properties", "metadata", "node", "entity")
 _BESIDE = {"put", "uuid", "id", "source", "class", "collection", "type", "page_content", "class_name", "sort"}
 
 
@@ -219,7 +219,7 @@ def warn_of_skipped(files: list[Path], why: str) -> None:
 
 def of_hit(document: Any) -> Any:
     """Return the fields of a search engine's hit with its id, and those of an object; other documents as they are."""
-    document = _members(document)
+    document = document if isinstance(document, dict) else _members(document)
     if not isinstance(document, Mapping):
         return document
     name = next((name for name in _INSIDE if isinstance(document.get(name), Mapping)), None)

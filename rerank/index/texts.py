@@ -150,7 +150,7 @@ def listed(documents: Any) -> Any:
     if isinstance(documents, Mapping) and any(each is documents for each in found):
         return {doc_id: of_hit(document) for doc_id, document in documents.items()}
     is_list = isinstance(found, Iterable) and not isinstance(found, str)
-    return list(map(of_hit, found)) if is_list else found
+    return [each if isinstance(each, str) else of_hit(each) for each in found] if is_list else found
 
 
 def position_ids(n: int) -> list[str]:
@@ -256,9 +256,8 @@ def _batch_features(
             check_characters(row.document.texts, query_texts.location(str(run.query_ids[query]), row.doc_id))
         raise
     if query_texts.run is None:
-        recipe = Recipe(bm25_k1=options.retriever.k1, bm25_b=options.retriever.b)  # type: ignore[arg-type]
         tokens = [terms[query_id] for query_id in run]
-        scores = bm25_scores(texts, tokens, run.query_ptr, np.arange(run.n_rows), options.retriever.field, recipe)
+        scores = bm25_scores(texts, tokens, run.query_ptr, np.arange(run.n_rows), options.retriever)
     else:
         scores = np.concatenate([query_texts.run.scores[query_texts.run.rows(query_id)] for query_id in batch])
     run = replace(run, scores=scores)

@@ -201,6 +201,8 @@ class TextAnalyser:
         new = [text for text in texts if text not in self._texts]
         if new:
             tokens = self._tokens_of(new, n_threads)
+            order = np.lexsort((tokens.terms, query_rows(tokens.ptr)))  # so that later sorts move little
+            tokens = replace(tokens, terms=tokens.terms[order], positions=tokens.positions[order])
             self._texts |= zip(new, tokens.parts(), strict=True)
             self._n_kept += len(tokens.terms)
         tokens = Tokens.joined([_NO_TOKENS, *(self._texts[text] for text in texts)])

@@ -537,9 +537,9 @@ class Engine:
         terms = self.index.searcher.analyze([job.body.query])
         bm25 = ranking.candidates
         query_ptr = pointers([len(numbers)])
-        scores = bm25_scores(forward, terms, query_ptr, numbers, bm25.field, Recipe(bm25_k1=bm25.k1, bm25_b=bm25.b))
-        retriever = str(Retriever.bm25(bm25.k1, bm25.b, bm25.field))
-        run = Run(id_array([QUERY]), query_ptr, id_array(list(doc_ids)), scores, retriever)
+        retriever = Retriever.bm25(bm25.k1, bm25.b, bm25.field)
+        scores = bm25_scores(forward, terms, query_ptr, numbers, retriever)
+        run = Run(id_array([QUERY]), query_ptr, id_array(list(doc_ids)), scores, str(retriever))
         topics = {QUERY: job.body.query}
         return _scored(ranking, topics, run.take(run.trec_order()), job, chosen=True)
 

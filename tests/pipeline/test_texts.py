@@ -28,6 +28,7 @@ from rerank.lucene.text_documents import MOST_CHARACTERS
 from rerank.pipeline.rerank import rerank as rerank_run
 from rerank.plugins.texts import TextReranker
 from rerank.runtime.codec import plain, restored
+from rerank.types import Retriever
 from rerank.types.statistics import Statistics
 from tests.tiny import Tiny
 
@@ -271,7 +272,7 @@ def test_scores_of_documents_are_those_of_a_search(
     run = index.search(topics, k=1000, k1=k1, b=b, field=field)
     numbers = index.forward.doc_numbers(run.doc_ids)
     terms = index.searcher.analyze(list(topics.values()))
-    scores = bm25_scores(index.forward, terms, run.query_ptr, numbers, field, Recipe(bm25_k1=k1, bm25_b=b))
+    scores = bm25_scores(index.forward, terms, run.query_ptr, numbers, Retriever.bm25(k1, b, field))
     assert np.array_equal(scores, run.scores)
 
 
