@@ -74,7 +74,8 @@ AT_ENDS = 1 << 20  # bytes that are read at either end
 _COMMENT_OR_TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _NO_LINE_END = re.compile(r"[^\n]")
-_HITS = (  # where answers have hits: of Elasticsearch, OpenSearch, Solr, Vespa, Typesense, Meilisearch, Qdrant, Azure
+# Where answers have hits: of Elasticsearch, OpenSearch, Solr, Vespa, Typesense, Meilisearch, Qdrant, Azure, Pinecone.
+_HITS = (
     ("hits", "hits"),
     ("response", "docs"),
     ("root", "children"),
@@ -82,6 +83,7 @@ _HITS = (  # where answers have hits: of Elasticsearch, OpenSearch, Solr, Vespa,
     ("result", "points"),
     ("result",),
     ("value",),
+    ("matches",),
 )
 _OF_LOG = re.compile(r"topics\.tsv|candidates\.run|features-[0-9a-f]{8}\.svm")
 

@@ -19,7 +19,8 @@ from rerank.lucene.documents import is_text
 from rerank.lucene.languages import ENGLISH, check_language
 from rerank.lucene.texts import TextAnalyser
 from rerank.rankers.bases import UNSUPERVISED
-from rerank.rankers.ranker import Ranker, fitted_model
+from rerank.rankers.ranker import Ranker, fitted_model, read_model
+from rerank.runtime.store import file_state
 from rerank.types import CONTENTS, ForwardIndex, Passages
 from rerank.types.data_frames import plain_value
 from rerank.types.statistics import Statistics
@@ -44,7 +45,7 @@ class TextCollection(Collection):
 
     _without_history: ClassVar[str] = (
         "texts: without an index, the model's features of similar judged queries are missing, as in the estimate of "
-        "`rerank train` on texts without ids; only documents of its index have them."
+        "`rerank train` on texts without ids. Pass the index (index=) and a mapping of its documents by id for them."
     )
 
     def __init__(self, statistics: Statistics, passages: Passages | None = None, are_own: bool = False) -> None:
@@ -84,6 +85,10 @@ class _Opened:
 
     statistics: Statistics
     are_own: bool
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the statistics: another process starts its own Java."""
+        return _Opened, (self.statistics, self.are_own)
 
     @cached_property
     def analyser(self) -> Analyser:
@@ -127,6 +132,8 @@ def model_for_texts(model: Ranker | str | Path, index: Index | None = None, docu
         return BoundModel.of(index, model, union=False)
     if model == UNSUPERVISED:
         return BoundModel.of(own_collection(documents), model, union=False)
+    if isinstance(model, str | Path) and Path(model).is_file():
+        model = _kept_model(Path(model).resolve(), *file_state(Path(model)))
     model = fitted_model(model)
     recipe = model_recipe(model)
     if ENCODER in needed_resources(recipe):
@@ -139,6 +146,12 @@ def model_for_texts(model: Ranker | str | Path, index: Index | None = None, docu
             f"model: expected one that holds the statistics of its collection, or an index, got neither. {REMEDY}"
         )
     return BoundModel.of(_collection(model.statistics_, recipe.passages), model, union=False)
+
+
+@lru_cache(maxsize=4)
+def _kept_model(path: Path, *state: int) -> Ranker:
+    """Return the model of a file in a state, which is read once for calls that name it and for all components."""
+    return read_model(path)
 
 
 @lru_cache(maxsize=16)

@@ -15,8 +15,11 @@ from rerank.types import CONTENTS, ForwardIndex
 from rerank.types.data_frames import number_of, plain_value
 
 MOST_CHARACTERS = 1 << 24  # of one text
-PLAIN = ("text", "page_content", "content")  # names of a text in documents that have no field of the index
-_FIRST_SENTENCE = re.compile(r"\s*(\S[^\n]{0,199}?(?:[.!?](?=\s)|[。！？]|(?=\n)))\s*(?=\S)")
+# Under which stores have the text of a document, and what else they know of it, where these are no fields.
+TEXT_KEYS = ("page_content", "text", "content", "body", "document", "passage", "chunk")
+METADATA_KEYS = ("metadata", "meta")
+_FIRST_SENTENCE = re.compile(r"\s*+(\S(?:[^\n.!?。！？]++|[.!?](?!\s))*+(?:[.!?。！？]|(?=\n)))\s*+(?=\S)")
+_MOST_SENTENCE = 200  # characters of one that is read as a title, without the mark at its end
 
 
 class TextDocument(NamedTuple):
@@ -98,25 +101,24 @@ class DocumentReader:
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
         """Return a document; errors do not say where it is."""
         numbers: dict[str, int | float] = {}
-        texts: dict[str, str] = {}
-        plain: Any = document
-        if isinstance(document, Mapping) and not self._fields & document.keys():
-            plain = next((document[name] for name in PLAIN if isinstance(document.get(name), str)), None)
-        if isinstance(plain, str):
-            texts = {self._field: plain}
-            if self._title and (first := _FIRST_SENTENCE.match(plain)):
-                texts = {self._title: first[1], self._field: plain[first.end() :]}
-        if isinstance(document, Mapping):
-            for name in self._known & document.keys() if isinstance(plain, str) else document:
-                value = document[name]
+        if isinstance(document, Mapping) and self._field not in document:
+            document = self._of_store(document)
+        if isinstance(document, str):
+            texts = {self._field: document}
+            first = _FIRST_SENTENCE.match(document) if self._title else None
+            if first and len(first[1]) <= _MOST_SENTENCE + (first[1][-1] in ".!?。！？"):
+                texts = {self._title: first[1], self._field: document[first.end() :]}
+        elif isinstance(document, Mapping):
+            texts = {}
+            for name, value in document.items():
                 if type(value) is str and name in self._fields:
                     texts[name] = value
                 elif name in self._known or not (name in ID_KEYS or str(name)[:1] in ("_", "@")):  # `_version_`
                     self._add_other(name, value, texts, numbers)
-        elif not isinstance(document, str):
+        else:
             raise InvalidInputError(
                 f"expected text, or a mapping of fields, got {type(document).__name__}. Pass e.g. "
-                "{'contents': 'heat flow'}."
+                f"{{{self._field!r}: 'heat flow'}}."
             )
         for name, text in texts.items():
             if len(text) > MOST_CHARACTERS:
@@ -129,6 +131,18 @@ class DocumentReader:
         parts = tuple(name for name in named if name in texts)
         run_scores = {name: numbers.pop(name) for name in self._runs & numbers.keys()}
         return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
+
+    def _of_store(self, document: Mapping[Any, Any]) -> str | Mapping[str, Any]:
+        """Return the text that a store has under its own name, and what is known beside it; others as they are."""
+        names = (name for name in TEXT_KEYS if name not in self._known)
+        text = next((document[name] for name in names if isinstance(document.get(name), str)), None)
+        if text is None:
+            return document
+        named = (document.get(name) for name in METADATA_KEYS)
+        beside: Mapping[str, Any] = next((each for each in named if isinstance(each, Mapping)), {})
+        members = {**beside, **document}.items()
+        own = {name: value for name, value in members if name in self._known and value is not None}
+        return {**own, self._field: text} if own else text
 
     def _add_other(self, name: Any, value: Any, texts: dict[str, str], numbers: dict[str, int | float]) -> None:
         """Add a value that is not text of a field: a list of texts, or a number; refuse others of a field."""

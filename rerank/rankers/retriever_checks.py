@@ -79,9 +79,11 @@ def _compare(part: str, trained: Retriever | None, applied: Retriever | None, is
             f"Retrieve with k1 {trained.k1!r} and b {trained.b!r}{field}, or train the model on such a run."
         )
     unknown = "an unknown retriever"
+    of_others = part == "candidates" and trained and not trained.known and applied and applied.known
     _note(
         f"model: trained on {part} of {trained or unknown}, applied to {part} of {applied or unknown}; "
-        f"{'the scores it starts from' if is_start else 'features'} may differ",
+        f"{'the scores it starts from' if is_start else 'features'} may differ"
+        f"{'. For these and for texts, train with --candidates bm25:100' if of_others else ''}",
         logging.WARNING if trained and applied else logging.INFO,
     )
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import pickle
+import shutil
 from base64 import b64decode, b64encode
 from collections import namedtuple
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import make_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -296,7 +299,63 @@ def test_hits_of_an_engine_are_ranked_by_their_fields(of_text: Path, name: str) 
         assert by_id == [(["a", "b"][number], score) for number, score in expected]
 
 
-@pytest.mark.parametrize("path", ["hits hits", "response docs", "root children", "hits", "result points", "value"])
+STORED: dict[str, Hits] = {
+    "langchain": lambda fields: {"page_content": fields["body"], "metadata": {"title": fields["title"], "source": "a"}},
+    "haystack": lambda fields: {"id": "7", "content": fields["body"], "meta": {"title": fields["title"]}, "score": 0.5},
+    "llamaindex": lambda fields: {"node": {"text": fields["body"], "metadata": {"title": fields["title"]}, "id_": "7"}},
+    "lancedb": lambda fields: {"text": fields["body"], "title": fields["title"], "vector": [0.5], "_distance": 0.5},
+    "milvus": lambda fields: {"id": 7, "distance": 0.5, "entity": {"chunk": fields["body"], "title": fields["title"]}},
+    "qdrant": lambda fields: {"id": 7, "payload": {"document": fields["body"], "title": fields["title"], "url": "a"}},
+    "redis": lambda fields: {"id": "7", "vector_distance": "0.5", "passage": fields["body"], "title": fields["title"]},
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_texts_of_stores_fill_the_field_of_texts_whatever_their_name(of_text: Path, name: str) -> None:
+    documents = [{"title": "cold", "body": "water. Ember"}, {"title": "amber", "body": "stone"}]
+    expected = rerank.rerank_texts(of_text, "amber stone", documents)
+    assert [text.document for text in expected] == [1, 0]
+    assert rerank.rerank_texts(of_text, "amber stone", list(map(STORED[name], documents))) == expected
+    untitled = [STORED[name]({**document, "title": None}) for document in documents]  # type: ignore[dict-item]
+    plain = [document["body"] for document in documents]
+    assert rerank.rerank_texts(of_text, "amber stone", untitled) == rerank.rerank_texts(of_text, "amber stone", plain)
+
+
+def test_a_text_of_a_store_without_fields_is_a_plain_text(of_text: Path) -> None:
+    texts = ["Cold amber. Water", "Stone"]
+    expected = rerank.rerank_texts(of_text, "amber stone", texts)
+    for name in ("page_content", "text", "content", "document", "passage", "chunk"):
+        given = [{"id": 7, name: text, "source": "a.pdf", "metadata": {}} for text in texts]
+        assert rerank.rerank_texts(of_text, "amber stone", given) == expected
+
+
+def test_components_of_one_file_share_its_model_until_the_file_changes(
+    of_text: Path, tmp_path: Path, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, query, texts = tmp_path / "model.json", collection.topics["q0"], ["amber stone", "birch"]
+    shutil.copy(of_text, path)
+    first, again = TextReranker(model=path), TextReranker(model=str(path))
+    assert first.bound.model is again.bound.model
+    expected = first.order(query, texts)
+    assert [tuple(each) for each in rerank.rerank_texts(path, query, texts)] == again.order(query, texts) == expected
+    assert caplog.text.count("texts: none has the field title") == 1
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert TextReranker(model=path).bound.model is not first.bound.model
+
+
+@pytest.mark.parametrize("copied", [deepcopy, lambda reranker: pickle.loads(pickle.dumps(reranker))])
+def test_a_copy_of_a_reranker_gives_the_same_order(
+    of_text: Path, collection: Tiny, copied: Callable[[TextReranker], TextReranker]
+) -> None:
+    reranker, query = TextReranker(model=of_text), collection.topics["q0"]
+    texts = without_ids(collection.documents)
+    expected = reranker.order(query, texts)
+    assert copied(reranker).order(query, texts) == copied(TextReranker(model=of_text)).order(query, texts) == expected
+
+
+@pytest.mark.parametrize(
+    "path", ["hits hits", "response docs", "root children", "hits", "result points", "value", "matches"]
+)
 def test_a_whole_answer_of_an_engine_is_ranked_as_its_hits(of_text: Path, path: str) -> None:
     documents = [{"title": "cold", "body": "water"}, {"title": "amber", "body": "stone"}]
     answer: Any = documents

@@ -193,6 +193,16 @@ def test_cold_model_says_once_that_candidates_are_of_another_retriever(given, tr
     )
 
 
+def test_model_of_several_sources_says_how_one_for_texts_is_trained(train, test, notes) -> None:
+    model = LambdaMART(**SMALL).fit(_named(train, Retriever("union:bm25:1000,lsi:200")))
+    model.predict(_named(test))
+    (record,) = notes.records
+    assert record.message == (
+        "model: trained on candidates of union:bm25:1000,lsi:200, applied to candidates of bm25-k1=0.9-b=0.4; features "
+        "may differ. For these and for texts, train with --candidates bm25:100"
+    )
+
+
 def test_scores_that_are_given_by_themselves_do_not_depend_on_the_candidates(train, test) -> None:
     model, data = _warm(train, "run"), _named(test, OTHER)
     run = data.run(data.base_scores, str(OURS))
