@@ -101,8 +101,8 @@ class DocumentReader:
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
         """Return a document; errors do not say where it is."""
         numbers: dict[str, int | float] = {}
-        if isinstance(document, Mapping) and self._field not in document:
-            document = self._of_store(document)
+        if isinstance(document, Mapping):
+            document = of_store(document, self._known, self._field)
         if isinstance(document, str):
             texts = {self._field: document}
             first = _FIRST_SENTENCE.match(document) if self._title else None
@@ -132,18 +132,6 @@ class DocumentReader:
         run_scores = {name: numbers.pop(name) for name in self._runs & numbers.keys()}
         return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
 
-    def _of_store(self, document: Mapping[Any, Any]) -> str | Mapping[str, Any]:
-        """Return the text that a store has under its own name, and what is known beside it; others as they are."""
-        names = (name for name in TEXT_KEYS if name not in self._known)
-        text = next((document[name] for name in names if isinstance(document.get(name), str)), None)
-        if text is None:
-            return document
-        named = (document.get(name) for name in METADATA_KEYS)
-        beside: Mapping[str, Any] = next((each for each in named if isinstance(each, Mapping)), {})
-        members = {**beside, **document}.items()
-        own = {name: value for name, value in members if name in self._known and value is not None}
-        return {**own, self._field: text} if own else text
-
     def _add_other(self, name: Any, value: Any, texts: dict[str, str], numbers: dict[str, int | float]) -> None:
         """Add a value that is not text of a field: a list of texts, or a number; refuse others of a field."""
         plain = plain_value(value)
@@ -167,6 +155,22 @@ class DocumentReader:
         return InvalidInputError(
             f"expected fields of the index ({', '.join(sorted(known))}), got {shown(name)}. Leave it out or rename it."
         )
+
+
+def of_store(document: Mapping[Any, Any], known: Collection[str], field: str) -> str | Mapping[Any, Any]:
+    """Return a text that a store has under its own name, with what is known beside it; other documents as they are.
+
+    known  names that a document may have
+    field  which the text fills; a document that has it needs no other
+    """
+    names = () if field in document else [name for name in TEXT_KEYS if name not in known]
+    text = next((document[name] for name in names if isinstance(document.get(name), str)), None)
+    if text is None:
+        return document
+    named = (document.get(name) for name in METADATA_KEYS)
+    beside: Mapping[Any, Any] = next((each for each in named if isinstance(each, Mapping)), {})
+    own = {name: value for name, value in {**beside, **document}.items() if name in known and value is not None}
+    return {**own, field: text} if own else text
 
 
 def check_characters(texts: Mapping[str, str], location: str) -> None:

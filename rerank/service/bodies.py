@@ -30,15 +30,23 @@ from pydantic_core import PydanticCustomError
 from rerank.errors import shown
 from rerank.files.corpus import ID_KEYS, of_hit
 from rerank.lucene.documents import is_text
+from rerank.lucene.text_documents import of_store
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.probability_map import logistic
 from rerank.runtime.fields import REMEDY
 from rerank.runtime.json_text import ParseFault, check_nesting
 from rerank.service.settings import ServiceError
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
-from rerank.types.retriever import CONTENTS, Passage
+from rerank.types.retriever import Passage
 
-RERANK_PATHS = ("/rerank", "/v1/rerank", "/v2/rerank", "/infinity/rerank")
+SCORE_PATHS = ("/score", "/v1/score")  # of vLLM
+NIM_PATH = "/v1/ranking"
+RERANK_PATHS = (
+    *("/rerank", "/v1/rerank", "/v2/rerank", "/reranking", "/v1/reranking", *SCORE_PATHS, NIM_PATH),
+    "/infinity/rerank",
+)
+# Of NVIDIA NIM and /score.
+_NAMES = {"passages": "documents", "text_1": "query", "queries": "query", "text_2": "documents"}
 MOST_FIELDS = 64
 MOST_QUERIES = 32
 QUERY_CHARACTERS = 4000
@@ -336,7 +344,7 @@ class Search(Ranked):
 
 
 class Rerank(Ranked):
-    """A body of /rerank in the form of Cohere, Jina, Voyage and TEI."""
+    """A body of /rerank in the form of Cohere, Jina, Voyage and TEI, vLLM's /score and NVIDIA NIM's /v1/ranking."""
 
     one_of = ("documents", "texts")
     ignored = ("truncate", "return_len")  # of TEI, Xinference
@@ -371,6 +379,21 @@ class Rerank(Ranked):
         description="Whether scores are the model's, not between 0 and 1: probabilities of relevance of a calibrated "
         "model, otherwise the logistic function of its scores.",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename(cls, value: Any) -> Any:
+        """Return a body with the names that Cohere gives."""
+        if not isinstance(value, dict):
+            return value
+        body = {_NAMES.get(key, key): member for key, member in value.items()}
+        if len(body) < len(value):
+            raise _refused("one query and one list of documents", shown(", ".join(value)), "Give exactly one of each.")
+        if isinstance(body.get("query"), dict):
+            body["query"] = body["query"].get(_TEXT)
+        if isinstance(value.get("text_2"), str):
+            body["documents"] = [value["text_2"]]
+        return body
 
     @property
     def items(self) -> list[Any]:
@@ -417,10 +440,15 @@ class Rerank(Ranked):
         ranked: RerankAnswer = job.answer
         scores = ranked.scores
         scale = "score"
-        if not self.raw_scores:
+        if not self.raw_scores and path != NIM_PATH:
             scale = "logistic" if ranked.probabilities is None else "probability"
             scores = ranked.probabilities or logistic(np.array(scores)).tolist()
         best = list(zip(ranked.order, scores, strict=True))[: self.count]
+        if path == NIM_PATH:
+            return {"rankings": [{"index": number, "logit": score} for number, score in best]}
+        if path in SCORE_PATHS:
+            data = [{"index": number, "object": "score", "score": score} for number, score in sorted(best)]
+            return {"id": job.request_id, "object": "list", "model": job.models[0], "data": data}
         passages = {number: {"passage": passage._asdict()} for number, passage in ranked.passages.items()}
         if self.texts is not None:
             return [
@@ -476,17 +504,14 @@ def _ids_of(items: Sequence[Any], place: str) -> list[str] | None:
 
 def _document(item: str | Mapping[str, Any], place: str, names: Sequence[str], field: str) -> str | dict[str, Any]:
     """Return a document as `Index.text_features` takes it: a text, or fields of the index."""
-    if isinstance(item, str):
-        return item
-    values = {name: value for name, value in item.items() if is_text(value) or type(value) in (int, float)}
+    document = item if isinstance(item, str) else of_store(item, names, field)
+    if isinstance(document, str):
+        return document
+    values = {name: value for name, value in document.items() if is_text(value) or type(value) in (int, float)}
     own = {name: value for name, value in values.items() if name in names}
-    if _TEXT in item and _TEXT not in names:
-        if not isinstance(item[_TEXT], str):
-            raise ServiceError(422, f"{place}.{_TEXT}", "text", shown(item[_TEXT]), "Send the text of the document.")
-        return {**own, CONTENTS if field in own else field: item[_TEXT]} if own else item[_TEXT]
     if not own:
         raise ServiceError(
-            422, place, f"a text, or fields of the index ({', '.join(names)})", shown(dict(item)),
+            422, place, f"a text, or fields of the index ({', '.join(names)})", shown(dict(document)),
             "Name the text `text`.",
         )  # fmt: skip
     return own

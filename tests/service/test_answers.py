@@ -274,6 +274,45 @@ def test_rerank_answers_in_the_shape_of_its_clients(server: Running) -> None:
     assert set(without["results"][0]) == {"index", "relevance_score"}
 
 
+def test_rerank_answers_vllm_and_nvidia_nim_in_their_forms(server: Running) -> None:
+    texts = ["stone river", "amber amber", "amber cedar"]
+    ranked = server.post("/rerank", {"query": "amber", "documents": texts}).json()["results"]
+    scores = {each["index"]: each["relevance_score"] for each in ranked}
+    for path in ("/reranking", "/v1/reranking"):  # of llama.cpp
+        assert server.post(path, {"query": "amber", "documents": texts}).json()["results"] == ranked
+    for path in ("/score", "/v1/score"):
+        data = server.post(path, {"model": "model", "text_1": "amber", "text_2": texts}).json()["data"]
+        assert [(each["index"], each["score"]) for each in data] == sorted(scores.items())
+        (one,) = server.post(path, {"text_1": "amber", "text_2": texts[1]}).json()["data"]
+        assert (one["index"], one["object"]) == (0, "score")
+    raw = server.post("/rerank", {"query": "amber", "documents": texts, "raw_scores": True, "top_n": 2}).json()
+    passages = [{"text": text} for text in texts]
+    body = {"model": "model", "query": {"text": "amber"}, "passages": passages, "truncate": "END", "top_k": 2}
+    assert server.post("/v1/ranking", body).json() == {
+        "rankings": [{"index": each["index"], "logit": each["relevance_score"]} for each in raw["results"]]
+    }
+    refused = server.post("/v1/ranking", {**body, "documents": texts}).json()["error"]
+    assert (refused["place"], refused["expected"]) == ("body", "one query and one list of documents")
+
+
+def test_rerank_takes_the_texts_of_stores_under_their_names(server: Running) -> None:
+    texts = ["stone river", "amber amber", "amber cedar"]
+    plain = server.post("/rerank", {"query": "amber", "documents": texts}).json()["results"]
+    expected = [each["relevance_score"] for each in plain]
+    for given in (
+        [{"page_content": text, "metadata": {"source": "a.pdf"}} for text in texts],
+        [{"content": text, "meta": {"page": 3}} for text in texts],
+        [{"id": n, "payload": {"document": text, "url": "a"}} for n, text in enumerate(texts)],
+    ):
+        results = server.post("/rerank", {"query": "amber", "documents": given}).json()["results"]
+        assert [each["relevance_score"] for each in results] == expected
+    titled = [{"page_content": text, "metadata": {"title": "cedar"}} for text in texts]
+    same = [{"text": text, "title": "cedar"} for text in texts]
+    answers = [server.post("/rerank", {"query": "amber", "documents": given}).json() for given in (titled, same)]
+    scores, others = ([each["relevance_score"] for each in answer["results"]] for answer in answers)
+    assert scores == others != expected
+
+
 def test_rerank_reads_the_members_that_rank_fields_names(server: Running) -> None:
     texts = ["stone river", "amber amber", "amber cedar"]
     documents = [{"id": str(n), "title": "cedar", "chunk": text, "tags": ["x"]} for n, text in enumerate(texts)]

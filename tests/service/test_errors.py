@@ -70,7 +70,7 @@ RERANK_BODIES: list[tuple[Any, int, str]] = [
     ({"query": "a", "documents": [{"id": "d1"}, {"id": "d1"}]}, 422, "body.documents[1].id"),
     ({"query": "a", "documents": [{"id": "nothing"}]}, 404, "body.documents[0].id"),
     ({"query": "a", "documents": [{"id": []}]}, 422, "body.documents[0].id"),
-    ({"query": "a", "documents": [{"text": 1}]}, 422, "body.documents[0].text"),
+    ({"query": "a", "documents": [{"text": 1}]}, 422, "body.documents[0]"),
     ({"query": "a", "documents": [{"url": "x"}]}, 422, "body.documents[0]"),
     ({"query": "a", "documents": ["a", {"title": 1}]}, 422, "body.documents[1]"),
     ({"query": "a", "documents": ["a"], "model": "other"}, 404, "body.model"),
