@@ -349,7 +349,8 @@ class Index(BoundIndex):
             (or lists of text, which are joined by spaces) and from the names of its numbers to numbers. A list, whose
             document ids are "0", "1" and so on, a data frame with a row for each text and a column for each field, or a
             mapping by document id. For several queries, a mapping from query id to one of these. A text has at most
-            2^24 characters.
+            2^24 characters. Objects of stores have it as `page_content`, `text`, `content`, `body`, `document`,
+            `passage` or `chunk`, where that is no field; of their other members, those that are fields are read.
         scores : array-like or mapping, optional
             A first-stage score of each text: in the order of the list, or by document id; for several queries, a
             mapping from query id to these, or a Run. By default BM25 over `contents` with k1 0.9 and b 0.4, as

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow("14 s: the guide, in processes")
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 SECTIONS = {"PyTerrier": "pyterrier", "LangChain": "langchain_core", "LlamaIndex": "llama_index"}
 SECTIONS |= {"Pyserini": "pyserini", "Pyserini's LuceneSearcher": "torch", "ir_datasets": "ir_datasets"}
-SECTIONS |= {"Haystack": "haystack", "rerankers": "rerankers"}
+SECTIONS |= {"Haystack": "haystack", "rerankers": "rerankers", "Results of a vector store": "rerank"}
 
 
 def section_of(page: str, name: str) -> str:
