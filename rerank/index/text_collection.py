@@ -162,14 +162,10 @@ def _collection(statistics: Statistics, passages: str | None) -> TextCollection:
 
 def own_collection(documents: Any) -> TextCollection:
     """Return a collection whose statistics are those of the texts of each call, with the fields of some documents."""
-    fields = {CONTENTS}
-    numbers = set()
-    for document in documents.values() if isinstance(documents, Mapping) else documents:
-        for name, value in document.items() if isinstance(document, Mapping) else ():
-            if name not in ID_KEYS and is_text(plain_value(value)):
-                fields.add(name)
-            elif isinstance(value, Real) and not isinstance(value, bool):
-                numbers.add(name)
+    given = documents.values() if isinstance(documents, Mapping) else documents
+    members = [each for document in given if isinstance(document, Mapping) for each in document.items()]
+    fields = {CONTENTS, *(name for name, value in members if name not in ID_KEYS and is_text(plain_value(value)))}
+    numbers = {name for name, value in members if isinstance(value, Real) and not isinstance(value, bool)}
     return _own_collection(tuple(sorted(fields)), tuple(sorted(numbers - fields)))
 
 

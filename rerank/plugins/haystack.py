@@ -3,6 +3,7 @@
 from dataclasses import replace
 from inspect import signature
 from math import inf
+from pathlib import Path
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
@@ -17,7 +18,8 @@ class Stored:
     def to_dict(self) -> dict[str, Any]:
         """Return the class and the parameters."""
         initialise: Any = self.__init__  # type: ignore[misc]
-        return default_to_dict(self, **{name: getattr(self, name) for name in signature(initialise).parameters})
+        values = {name: getattr(self, name) for name in signature(initialise).parameters}
+        return default_to_dict(self, **{name: str(it) if isinstance(it, Path) else it for name, it in values.items()})
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
@@ -31,9 +33,9 @@ class RerankRanker(Stored):
 
     Parameters
     ----------
-    index : str, optional
+    index : str or Path, optional
         Folder of the index whose statistics are used; by default those that the model holds.
-    model : str
+    model : str or Path
         File of the model; by default the ranking that needs no judgements.
     top_k : int, optional
         Documents to keep; by default all.
@@ -48,8 +50,8 @@ class RerankRanker(Stored):
 
     def __init__(
         self,
-        index: str | None = None,
-        model: str = UNSUPERVISED,
+        index: str | Path | None = None,
+        model: str | Path = UNSUPERVISED,
         top_k: int | None = None,
         field: str | None = None,
         min_score: float | None = None,
@@ -107,9 +109,9 @@ class RerankRetriever(Stored):
 
     Parameters
     ----------
-    index : str
+    index : str or Path
         Folder of the index, which stores its documents.
-    model : str, optional
+    model : str or Path, optional
         File of the model, which finds its candidates itself; by default the ranking that needs no judgements.
     candidates : str, optional
         In place of a model, sources whose documents are returned in their order (`bm25`, `lsi`, `encoder`), e.g. for
@@ -123,8 +125,8 @@ class RerankRetriever(Stored):
 
     def __init__(
         self,
-        index: str,
-        model: str | None = None,
+        index: str | Path,
+        model: str | Path | None = None,
         candidates: str | None = None,
         top_k: int = 10,
         min_score: float | None = None,

@@ -11,7 +11,7 @@ from langchain_core.callbacks import (
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import run_in_executor
-from pydantic import ConfigDict, PrivateAttr
+from pydantic import ConfigDict, Field, PrivateAttr
 
 from rerank.plugins.texts import DocumentRetriever, TextReranker
 from rerank.rankers.bases import UNSUPERVISED
@@ -39,12 +39,12 @@ class RerankCompressor(BaseDocumentCompressor):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    index: Any = None
-    model: Any = UNSUPERVISED
-    top_n: int | None = None
-    field: str | None = None
-    min_score: float | None = None
-    abstain: float | None = None
+    index: Any = Field(None, frozen=True)
+    model: Any = Field(UNSUPERVISED, frozen=True)
+    top_n: int | None = Field(None, ge=1)
+    field: str | None = Field(None, frozen=True)
+    min_score: float | None = Field(None, frozen=True)
+    abstain: float | None = Field(None, frozen=True)
     _texts: TextReranker = PrivateAttr()
 
     def model_post_init(self, context: object, /) -> None:
@@ -89,12 +89,12 @@ class RerankRetriever(BaseRetriever):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    index: Any
-    model: Any = None
-    candidates: str | None = None
-    k: int = 10
-    min_score: float | None = None
-    abstain: float | None = None
+    index: Any = Field(frozen=True)
+    model: Any = Field(None, frozen=True)
+    candidates: str | None = Field(None, frozen=True)
+    k: int = Field(10, ge=1)
+    min_score: float | None = Field(None, frozen=True)
+    abstain: float | None = Field(None, frozen=True)
     _retriever: DocumentRetriever = PrivateAttr()
 
     def model_post_init(self, context: object, /) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from llama_index.core.bridge.pydantic import ConfigDict, PrivateAttr
+from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 
@@ -33,12 +33,12 @@ class RerankPostprocessor(BaseNodePostprocessor):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    index: Any = None
-    model: Any = UNSUPERVISED
-    top_n: int | None = None
-    field: str | None = None
-    min_score: float | None = None
-    abstain: float | None = None
+    index: Any = Field(None, frozen=True)
+    model: Any = Field(UNSUPERVISED, frozen=True)
+    top_n: int | None = Field(None, ge=1)
+    field: str | None = Field(None, frozen=True)
+    min_score: float | None = Field(None, frozen=True)
+    abstain: float | None = Field(None, frozen=True)
     _texts: TextReranker = PrivateAttr()
 
     def model_post_init(self, context: object, /) -> None:

@@ -507,8 +507,8 @@ def _document(item: str | Mapping[str, Any], place: str, names: Sequence[str], f
     document = item if isinstance(item, str) else of_store(item, names, field)
     if isinstance(document, str):
         return document
-    values = {name: value for name, value in document.items() if is_text(value) or type(value) in (int, float)}
-    own = {name: value for name, value in values.items() if name in names}
+    known = [(name, value) for name, value in document.items() if name in names]
+    own = {name: value for name, value in known if is_text(value) or type(value) in (int, float)}
     if not own:
         raise ServiceError(
             422, place, f"a text, or fields of the index ({', '.join(names)})", shown(dict(document)),

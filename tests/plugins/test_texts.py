@@ -119,6 +119,12 @@ def test_langchain_compressor_orders_documents(
     later = asyncio.run(compressor.acompress_documents(given, collection.topics[QUERY]))
     assert [each.page_content for each in later] == [each.page_content for each in kept]
     assert compressor.compress_documents([], "heat") == []
+    compressor.top_n = 2
+    assert len(compressor.compress_documents(given, collection.topics[QUERY])) == 2
+    with pytest.raises(ValueError, match="Field is frozen"):  # the model is read when the compressor is made
+        compressor.model = "unsupervised"
+    with pytest.raises(ValueError, match=r"top_n\n.*greater than or equal to 1"):
+        RerankCompressor(model=model_file, top_n=0)
 
 
 def test_llamaindex_postprocessor_orders_nodes(
@@ -146,7 +152,7 @@ def test_haystack_component_orders_documents_in_a_pipeline(
 
     documents = [haystack.Document(id=str(n), content=text) for n, text in enumerate(texts)]
     pipeline = haystack.Pipeline()
-    pipeline.add_component("ranker", RerankRanker(str(index.path), str(model_file), top_k=5))
+    pipeline.add_component("ranker", RerankRanker(str(index.path), model_file, top_k=5))
     pipeline = haystack.Pipeline.loads(pipeline.dumps(), allowed_modules=["rerank.plugins.haystack"])
     stored = pipeline.get_component("ranker").to_dict()
     assert RerankRanker.from_dict(stored).to_dict() == stored
