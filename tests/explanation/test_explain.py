@@ -152,7 +152,11 @@ def test_candidates_of_the_training_are_retrieved_where_there_is_no_run(
     ("query", "documents", "message"),
     [
         ("q99", "d1", "query: expected one of the 10 topics, got 'q99'. Give the id of a topic, e.g. 'q0'."),
-        ("q1", "x1", "documents: expected documents among the 40 candidates of query 'q1', got 'x1'. Give a run"),
+        (
+            "q1",
+            "x1",
+            "documents: expected documents among the 40 that are reranked of query 'q1', got 'x1'. Give a run",
+        ),
         ("q1", ["FIRST", "x1"], "got 'x1'. Give a run that holds it."),
         ("q1", ["FIRST", "FIRST"], "documents: expected one document or two different ones, got"),
         ("q1", [], "documents: expected one document or two different ones, got"),
