@@ -84,6 +84,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 REQUIRED = ("query", "document", "position", "clicked")
 Columns = dict[str, NDArray[Any]]
 Values = Mapping[str, tuple[str, Sequence[Any]]]  # by column: its name in the file, and the value or None of each row
+OddRows = list[tuple[FileFormatError, int]]  # rows that cannot be read: the error of the first, and their number
 Blocks = Iterator[tuple[Sequence[int], Values]]  # the number of the line (or row) of each row, and its values
 
 
@@ -155,7 +156,7 @@ def read_clicks(
         check_file(part, "a click log")
     key = key_of_text if same_text else str
     raw = _RawLog(_by_text(key) if topics is None else _by_topic(topics_of(topics), key))
-    odd = _OddRows()
+    odd: OddRows = []
     ubi = _UbiLog(odd)
     ubi_path = None
     for part in paths:
@@ -170,13 +171,13 @@ def read_clicks(
         values, notes = ubi.values(ubi_path)
         raw.append(ubi_path, range(len(values["query"][1])), values, odd)
     columns = raw.columns()
-    if not (columns and len(columns["query"])) and odd.first is not None:
-        raise odd.first
+    if not (columns and len(columns["query"])) and odd:
+        raise odd[0][0]
     if columns:
         known = [documents is None or name in documents for name in raw.codes["document"].names]
         columns, more = _cleaned(columns, np.array(known, dtype=np.bool_), limits or LogLimits())
         notes += more
-    for note in [*odd.notes(), *notes]:
+    for note in [*_notes(odd), *notes]:
         log.warning("%s: %s", paths[0], note)
     if not columns or not len(columns["query"]):
         raise FileFormatError(paths[0], None, "expected impressions, got none that can be used. Name another log.")
@@ -223,24 +224,13 @@ def _ending(path: Path) -> str:
     return next((end for end in map(str.lower, reversed(path.suffixes)) if end != ".gz"), "")
 
 
-class _OddRows:
-    """The rows that cannot be read: their number, and the error of the first."""
-
-    def __init__(self) -> None:
-        self.first: FileFormatError | None = None
-        self._count = 0
-
-    def add(self, fault: FileFormatError, count: int = 1) -> None:
-        """Count rows, the first of which has a fault."""
-        self.first = self.first or fault
-        self._count += count
-
-    def notes(self) -> list[str]:
-        """Return what is to be told of them."""
-        return [f"{self._count:,} rows that cannot be read: dropped; the first: {self.first}"] if self._count else []
+def _notes(odd: OddRows) -> list[str]:
+    """Return what is to be told of rows that cannot be read."""
+    count = sum(count for _, count in odd)
+    return [f"{count:,} rows that cannot be read: dropped; the first: {odd[0][0]}"] if odd else []
 
 
-def _blocks(path: Path, odd: _OddRows) -> Blocks:
+def _blocks(path: Path, odd: OddRows) -> Blocks:
     """Yield the blocks of a log, whose format is that of its first line; Parquet is known by its ending."""
     columns: dict[str, str] = {}
     for places, table in _tables(path, odd):
@@ -268,16 +258,18 @@ def _names_of_columns(path: Path, names: list[str]) -> dict[str, str]:
     return columns
 
 
-def _tables(path: Path, odd: _OddRows) -> Iterator[tuple[Sequence[int], dict[str, Sequence[Any]]]]:
+def _tables(
+    path: Path, odd: OddRows, at_once: int = ROWS_AT_ONCE
+) -> Iterator[tuple[Sequence[int], dict[str, Sequence[Any]]]]:
     """Yield the numbers and the columns of some rows at a time."""
     if _ending(path) == PARQUET:
         with opened_parquet(path) as file:
             first = 0
-            for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
+            for batch in file.iter_batches(batch_size=at_once):
                 yield range(first, first + batch.num_rows), batch.to_pydict()
                 first += batch.num_rows
     elif not _is_json(path):
-        yield from _csv_tables(path, odd)
+        yield from _csv_tables(path, odd, at_once)
     else:
         names: list[str] = []
         for rows in _json_rows(path, odd):
@@ -285,7 +277,7 @@ def _tables(path: Path, odd: _OddRows) -> Iterator[tuple[Sequence[int], dict[str
             yield [line for line, _ in rows], {name: [members.get(name) for _, members in rows] for name in names}
 
 
-def _json_rows(path: Path, odd: _OddRows) -> Iterator[list[tuple[int, dict[str, Any]]]]:
+def _json_rows(path: Path, odd: OddRows) -> Iterator[list[tuple[int, dict[str, Any]]]]:
     """Yield the number and the object of some lines at a time, without blank ones and those that are no objects.
 
     All lines of a part are parsed at once, and one by one only where one is no object. A file that holds an array, or
@@ -318,12 +310,12 @@ def _first_line(path: Path) -> bytes:
     return next((chunk.lstrip().partition(b"\n")[0] for _, chunk in chunks(path)), b"")
 
 
-def _whole_objects(path: Path, lines: list[tuple[int, bytes]], odd: _OddRows) -> Iterator[tuple[int, dict[str, Any]]]:
+def _whole_objects(path: Path, lines: list[tuple[int, bytes]], odd: OddRows) -> Iterator[tuple[int, dict[str, Any]]]:
     for line, raw in lines:
         try:
             yield line, json_object(text(raw))
         except LineFault as fault:  # also where a full disk or a killed process cut a line off
-            odd.add(FileFormatError(path, line, str(fault)))
+            odd.append((FileFormatError(path, line, str(fault)), 1))
 
 
 def _is_json(path: Path) -> bool:
@@ -334,10 +326,10 @@ def _is_json(path: Path) -> bool:
     return bool(re.search(rb"[{}]|^\[", first)) or not re.search(rb"[,;\t|]", first)
 
 
-def _csv_tables(path: Path, odd: _OddRows) -> Iterator[tuple[Sequence[int], dict[str, Sequence[Any]]]]:
+def _csv_tables(path: Path, odd: OddRows, at_once: int) -> Iterator[tuple[Sequence[int], dict[str, Sequence[Any]]]]:
     filled = _csv_rows(path)
     names = next(filled, (1, 1, [""]))[2]
-    while some := list(islice(filled, ROWS_AT_ONCE)):
+    while some := list(islice(filled, at_once)):
         rows = [(line, row) for line, _, row in some if len(row) == len(names)]
         if len(rows) < len(some):
             wrong = [(line, n_lines, row) for line, n_lines, row in some if len(row) != len(names)]
@@ -345,7 +337,7 @@ def _csv_tables(path: Path, odd: _OddRows) -> Iterator[tuple[Sequence[int], dict
                 f"expected {len(names)} columns, as in the first line, got {len(wrong[0][2])}. Put a field with a "
                 "separator into quotes."
             )
-            odd.add(FileFormatError(path, wrong[0][0], message), sum(n_lines for _, n_lines, _ in wrong))
+            odd.append((FileFormatError(path, wrong[0][0], message), sum(n_lines for _, n_lines, _ in wrong)))
         numbers = {name: number for number, name in enumerate(names)}
         yield [line for line, _ in rows], {name: [row[n] or None for _, row in rows] for name, n in numbers.items()}
 
@@ -416,7 +408,7 @@ class _RawLog:
         self.codes["query"] = _Codes(query_identity)
         self._parts: list[Columns] = []
 
-    def append(self, path: Path, places: Sequence[int], values: Values, odd: _OddRows) -> None:
+    def append(self, path: Path, places: Sequence[int], values: Values, odd: OddRows) -> None:
         """Append rows of a file without those that have a value that is not as expected."""
         part: Columns = {}
         bad = np.zeros(len(places), dtype=np.bool_)
@@ -447,7 +439,7 @@ class _RawLog:
             place, message = places[first[0]], str(first[1])
             is_row = _ending(path) == PARQUET
             error = FileFormatError(path, None, f"row {place}: {message}") if is_row else None
-            odd.add(error or FileFormatError(path, place, message), int(np.count_nonzero(bad)))
+            odd.append((error or FileFormatError(path, place, message), int(np.count_nonzero(bad))))
             part = {name: column[~bad] for name, column in part.items()}
         self._parts.append(part)
 
@@ -622,23 +614,16 @@ def _merged(columns: Columns, notes: list[str]) -> Columns:
 
 def _is_ubi_file(path: Path) -> bool:
     """Return whether the first object of a file is an event, a query, a hit or the head of a bulk request."""
-    if _ending(path) == PARQUET:
-        with opened_parquet(path) as file:
-            first = dict.fromkeys(file.schema_arrow.names, "")
-    elif _is_json(path):
-        first = next((rows[0][1] for rows in _json_rows(path, _OddRows())), {})
-    else:
-        first = dict.fromkeys(next(_csv_rows(path), (1, 1, [""]))[2], "")
-    first = _nested(first)
+    first = next(_objects(path, [], 1), (0, {}))[1]
     return _is_wrapped(first) or any(name in first for name in ("action_name", "query_attributes", *_HITS))
 
 
-def _objects(path: Path, odd: _OddRows) -> Iterator[tuple[int, dict[str, Any]]]:
+def _objects(path: Path, odd: OddRows, at_once: int = ROWS_AT_ONCE) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the object of each line or row; names with dots, `position.ordinal`, are those of parts."""
     if _ending(path) != PARQUET and _is_json(path):
         yield from ((line, _nested(members)) for line, members in chain.from_iterable(_json_rows(path, odd)))
         return
-    for places, table in _tables(path, odd):
+    for places, table in _tables(path, odd, at_once):
         for place, row in zip(places, zip(*table.values(), strict=True), strict=True):
             yield place, _nested(dict(zip(table, row, strict=True)))
 
@@ -683,7 +668,7 @@ class _Search:
 class _UbiLog:
     """Events and queries of all files of a log, joined by the id of the search."""
 
-    def __init__(self, odd: _OddRows) -> None:
+    def __init__(self, odd: OddRows) -> None:
         self._searches: dict[str, _Search] = {}
         self._actions: Counter[str] = Counter()  # of the events that are passed over
         self._odd = odd
@@ -696,7 +681,7 @@ class _UbiLog:
                 try:
                     self._add(source)
                 except LineFault as fault:
-                    self._odd.add(FileFormatError(path, line, str(fault)))
+                    self._odd.append((FileFormatError(path, line, str(fault)), 1))
 
     def _add(self, members: Mapping[str, Any]) -> None:
         action = members.get("action_name")
@@ -732,7 +717,7 @@ class _UbiLog:
                     search.impressions.setdefault(doc, (position, search.time))
         passed = ", ".join(f"{shown(action)[1:-1]} ({count:,})" for action, count in self._actions.most_common())
         if not any(search.impressions for search in searches):
-            got = ", but ".join(["none", *filter(None, [passed]), *self._odd.notes()]).removesuffix(".")
+            got = ", but ".join(["none", *filter(None, [passed]), *_notes(self._odd)]).removesuffix(".")
             raise FileFormatError(
                 path,
                 None,
