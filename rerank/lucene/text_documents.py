@@ -101,7 +101,7 @@ class DocumentReader:
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
         """Return a document; errors do not say where it is."""
         numbers: dict[str, int | float] = {}
-        if isinstance(document, Mapping):
+        if isinstance(document, Mapping) and self._field not in document:
             document = of_store(document, self._known, self._field)
         if isinstance(document, str):
             texts = {self._field: document}
@@ -161,12 +161,12 @@ def of_store(document: Mapping[Any, Any], known: Collection[str], field: str) ->
     """Return a text that a store has under its own name, with what is known beside it; other documents as they are.
 
     known  names that a document may have
-    field  which the text fills; a document that has it needs no other
+    field  which the text fills, and the document does not have
     """
-    names = () if field in document else [name for name in TEXT_KEYS if name not in known]
-    text = next((document[name] for name in names if isinstance(document.get(name), str)), None)
-    if text is None:
+    names = [name for name in TEXT_KEYS if name not in known and isinstance(document.get(name), str)]
+    if not names:
         return document
+    text = document[names[0]]
     named = (document.get(name) for name in METADATA_KEYS)
     beside: Mapping[Any, Any] = next((each for each in named if isinstance(each, Mapping)), {})
     own = {name: value for name, value in {**beside, **document}.items() if name in known and value is not None}

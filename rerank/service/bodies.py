@@ -504,7 +504,7 @@ def _ids_of(items: Sequence[Any], place: str) -> list[str] | None:
 
 def _document(item: str | Mapping[str, Any], place: str, names: Sequence[str], field: str) -> str | dict[str, Any]:
     """Return a document as `Index.text_features` takes it: a text, or fields of the index."""
-    document = item if isinstance(item, str) else of_store(item, names, field)
+    document = item if isinstance(item, str) or field in item else of_store(item, names, field)
     if isinstance(document, str):
         return document
     known = [(name, value) for name, value in document.items() if name in names]
