@@ -45,7 +45,8 @@ class TextCollection(Collection):
 
     _without_history: ClassVar[str] = (
         "texts: without an index, the model's features of similar judged queries are missing, as in the estimate of "
-        "`rerank train` on texts without ids. Pass the index (index=) and a mapping of its documents by id for them."
+        "`rerank train` on texts without ids. Documents of the index have them, where they are retrieved from it "
+        "(RerankRetriever) or passed by id (rerank_texts with index=)."
     )
 
     def __init__(self, statistics: Statistics, passages: Passages | None = None, are_own: bool = False) -> None:
