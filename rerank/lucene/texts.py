@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field as dataclass_field, replace
-from functools import cached_property
 from itertools import chain, pairwise, repeat
 from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,8 +64,7 @@ class TextIndex(ForwardIndex):
         return self.rows
 
 
-@dataclass(frozen=True, eq=False)
-class Tokens:
+class Tokens(NamedTuple):
     """The tokens of words or texts.
 
     counts     (n,) int64 number of tokens of each
@@ -79,7 +78,7 @@ class Tokens:
     terms: Ints
     positions: Ints
 
-    @cached_property
+    @property
     def ptr(self) -> Ints:
         """The first token of each word or text."""
         return pointers(self.counts)
@@ -87,8 +86,7 @@ class Tokens:
     @classmethod
     def joined(cls, parts: Sequence[Tokens]) -> Tokens:
         """Return the tokens of several, one after another."""
-        columns = zip(*((part.counts, part.spans, part.terms, part.positions) for part in parts), strict=True)
-        return cls(*(np.concatenate(column) for column in columns))
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def parts(self) -> Iterator[Tokens]:
         """Yield the tokens of each word or text."""
@@ -202,7 +200,7 @@ class TextAnalyser:
         if new:
             tokens = self._tokens_of(new, n_threads)
             order = np.lexsort((tokens.terms, query_rows(tokens.ptr)))  # so that later sorts move little
-            tokens = replace(tokens, terms=tokens.terms[order], positions=tokens.positions[order])
+            tokens = tokens._replace(terms=tokens.terms[order], positions=tokens.positions[order])
             self._texts |= zip(new, tokens.parts(), strict=True)
             self._n_kept += len(tokens.terms)
         tokens = Tokens.joined([_NO_TOKENS, *(self._texts[text] for text in texts)])
@@ -251,7 +249,7 @@ class TextAnalyser:
         number = np.arange(self._n_known + len(names))
         number[ordered] = self._n_known + np.arange(len(ordered))
         texts = [names[term - self._n_known].decode("utf8") for term in ordered]
-        return dict(zip(texts, number[ordered].tolist(), strict=True)), replace(tokens, terms=number[tokens.terms])
+        return dict(zip(texts, number[ordered].tolist(), strict=True)), tokens._replace(terms=number[tokens.terms])
 
     def _analysed(self, texts: Sequence[bytes], n_threads: int) -> Tokens:
         """Return the tokens that Java makes of texts or words."""
