@@ -134,7 +134,7 @@ def model_for_texts(model: Ranker | str | Path, index: Index | None = None, docu
     if model == UNSUPERVISED:
         return BoundModel.of(own_collection(documents), model, union=False)
     if isinstance(model, str | Path) and Path(model).is_file():
-        model = _kept_model(Path(model).resolve(), *file_state(Path(model)))
+        model = _kept_model(Path(model), *file_state(Path(model)))
     model = fitted_model(model)
     recipe = model_recipe(model)
     if ENCODER in needed_resources(recipe):

@@ -526,7 +526,6 @@ class Engine:
 
     def _id_scores(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> _Scored:
         """Return documents of the index with the scores of a ranking."""
-        forward = self.index.forward
         numbers = self._numbers(doc_ids)
         if (numbers < 0).any():
             missing = int(np.argmax(numbers < 0))
@@ -538,7 +537,7 @@ class Engine:
         bm25 = ranking.candidates
         query_ptr = pointers([len(numbers)])
         retriever = Retriever.bm25(bm25.k1, bm25.b, bm25.field)
-        scores = bm25_scores(forward, terms, query_ptr, numbers, retriever)
+        scores = bm25_scores(self.index.forward, terms, query_ptr, numbers, retriever)
         run = Run(id_array([QUERY]), query_ptr, id_array(list(doc_ids)), scores, str(retriever))
         topics = {QUERY: job.body.query}
         return _scored(ranking, topics, run.take(run.trec_order()), job, chosen=True)
