@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -94,7 +95,7 @@ class DocumentReader:
         self._numbers = set(forward.numbers)
         self._field = field
         self._title = title
-        self._joined = None if joined_fields is None else list(joined_fields)
+        self._joined = None if joined_fields is None else tuple(joined_fields)
         self._runs = frozenset(runs) - self._fields - self._numbers
         self._known = self._fields | self._numbers | self._runs
 
@@ -125,10 +126,7 @@ class DocumentReader:
                 raise InvalidInputError(
                     f"expected at most {MOST_CHARACTERS:,} characters in field {name!r}, got {len(text):,}. Shorten it."
                 )
-        named = self._joined
-        if named is None:
-            named = sorted((name for name in texts if name != CONTENTS), key=field_order)
-        parts = tuple(name for name in named if name in texts)
+        parts = _joined_parts(self._joined, tuple(texts))
         run_scores = {name: numbers.pop(name) for name in self._runs & numbers.keys()}
         return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
 
@@ -155,6 +153,14 @@ class DocumentReader:
         return InvalidInputError(
             f"expected fields of the index ({', '.join(sorted(known))}), got {shown(name)}. Leave it out or rename it."
         )
+
+
+@lru_cache(maxsize=1024)
+def _joined_parts(joined: tuple[str, ...] | None, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of the fields of a document that make up its `contents`, in order."""
+    if joined is None:
+        joined = tuple(sorted((name for name in names if name != CONTENTS), key=field_order))
+    return tuple(name for name in joined if name in names)
 
 
 def of_store(document: Mapping[Any, Any], known: Collection[str], field: str) -> str | Mapping[Any, Any]:

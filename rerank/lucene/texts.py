@@ -180,10 +180,10 @@ class TextAnalyser:
         number_of: dict[str, int] = {}
         parts = {}
         for name in self._forward.fields:
-            texts = [[document.texts.get(name, "")] for document in documents]
             if name == CONTENTS:
-                texts = [self._contents(document) for document in documents]
-            held = [[text for text in of_document if text] for of_document in texts]
+                held = [[text for text in self._contents(document) if text] for document in documents]
+            else:
+                held = [[text] if (text := document.texts.get(name)) else [] for document in documents]
             numbers = [number_of.setdefault(text, len(number_of)) for of_document in held for text in of_document]
             parts[name] = np.array(numbers, dtype=np.int64), pointers(list(map(len, held)))
         return list(number_of), parts
