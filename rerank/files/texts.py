@@ -3,8 +3,8 @@
     {"qid": "q1", "id": "d1", "text": "Heat flow in a wing"}
     {"qid": "q1", "id": "d2", "title": "Heat flow", "body": "…", "year": 1967}
 
-qid (or query_id) and id (or _id, docid, doc_id, docno) are text or whole numbers; other keys are fields and numbers of
-the index, or `text`, the document as plain text.
+qid (or query_id) and id (or _id, docid, doc_id, docno) are text or whole numbers; the other keys are those of documents
+that no index holds.
 """
 
 from __future__ import annotations

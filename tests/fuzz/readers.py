@@ -378,8 +378,7 @@ def _check_texts(record: TextsFile, folder: Path) -> None:
     lines = []
     for query_id, documents in record.documents.items():
         for doc_id, document in documents.items():
-            members = {"text": document} if isinstance(document, str) else document
-            lines.append(json.dumps({"qid": query_id, "id": doc_id, **members}) + "\n")
+            lines.append(json.dumps({"qid": query_id, "id": doc_id, **document}) + "\n")
     (folder / "again.jsonl").write_text("".join(lines), encoding="utf8")
     again = read_texts(folder / "again.jsonl", ("q1", "q2"))
     expect_same(record.documents, again.documents)

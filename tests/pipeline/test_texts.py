@@ -416,14 +416,6 @@ def test_model_of_another_index_is_refused(
     assert rerank.rerank_texts(model, "amber", ["amber"], index=other_index.using(check_models=False))[0].document == 0
 
 
-def test_a_text_of_another_library_is_a_text(index: rerank.Index) -> None:
-    """Of LangChain and Haystack, whose documents have no field of the index; what they have beside it is left out."""
-    expected = rerank.rerank_texts("unsupervised", "amber wave", ["amber wave", "ship"], index=index)
-    for name in ("page_content", "content", "text"):
-        documents = [{"id": "a", name: "amber wave", "source": "x"}, {"id": "b", name: "ship"}]
-        assert rerank.rerank_texts("unsupervised", "amber wave", documents, index=index) == expected
-
-
 LONE, NUL = "lone \ud800", "nul \0"
 FAULTS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "no texts": ("wing", [], {}, "documents: expected at least one text, got none"),
@@ -540,6 +532,14 @@ def test_command_ranks_texts(files: Path, index: rerank.Index, collection: Tiny,
         assert all(score == scores[name] for name, score in run[query_id].items())
 
 
+def test_command_reads_texts_of_a_store_with_their_titles(files: Path) -> None:
+    lines = (files / "texts.jsonl").read_text()
+    (files / "stored.jsonl").write_text(lines.replace('"body":', '"text":').replace("}", ', "url": "a"}'))
+    for name in ("texts", "stored"):
+        assert _run_command(files, "--texts", str(files / f"{name}.jsonl"), "-o", str(files / f"{name}.run")) == 0
+    assert (files / "stored.run").read_text() == (files / "texts.run").read_text()
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -553,7 +553,7 @@ def test_command_ranks_texts(files: Path, index: rerank.Index, collection: Tiny,
             "texts.jsonl:31: expected an id as id, _id, pid, docid, doc_id, docno, got 'text'",
         ),
         ('{"qid": "q0", "id": "a b", "text": "x"}', "texts.jsonl:31: id: expected ids of 1 to"),
-        ('{"qid": "q0", "id": "e", "text": "x", "title": "y"}', "texts.jsonl:31: expected fields of the index"),
+        ('{"qid": "q0", "id": "e", "text": 5}', "texts.jsonl:31: expected fields of the index"),
         ('{"qid": "q0", "id": "e", "tilte": "y"}', "texts.jsonl:31: expected fields of the index"),
         ("[]", "texts.jsonl:31: expected a JSON object"),
         ("{", "texts.jsonl:31: expected a JSON object, got"),
