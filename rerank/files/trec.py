@@ -111,8 +111,8 @@ class Layout:
         What else to do about a document that is repeated in a query, for errors.
     query, doc : int
         Indices of the columns with the query id and the document id.
-    fewer : sequence of Layout
-        The layouts of files whose first row has fewer columns, and which may begin with their names.
+    fewer : sequence of tuple of str
+        Names of the columns of files whose first row has fewer, and which may begin with their names.
     other : pattern of bytes and bytes, optional
         Rows of another form, and what makes those of this layout of them.
 
@@ -128,7 +128,7 @@ class Layout:
     once: str = ""
     query: int = 0
     doc: int = 2
-    fewer: Sequence[Layout] = ()
+    fewer: Sequence[tuple[str, ...]] = ()
     other: tuple[re.Pattern[bytes], bytes] | None = None
 
     @property
@@ -143,10 +143,10 @@ class Layout:
         doc = first_column(names, DOC_ID)
         if doc is None or not found:
             return None
-        has_ranks = plain_name(names[found[0]]) == RANK
-        alike = next(other for other in (self, *self.fewer) if has_ranks == (other.columns[other.value] == RANK))
         query = first_column(names, QUERY_ID) or 0
-        return replace(alike, columns=tuple(names), query=query, doc=doc, value=found[0], extra=False, fewer=())
+        made = replace(self, columns=tuple(names), query=query, doc=doc, value=found[0], extra=False, fewer=())
+        has_ranks = plain_name(names[found[0]]) == RANK
+        return replace(made, dtype=np.int64, parse=parse_rank, expected="a rank from 1") if has_ranks else made
 
     def begins(self, fields: Sequence[bytes]) -> bool:
         """Return whether a first row can be one of this layout.
@@ -258,11 +258,11 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
     named = layout.of_names(names) if chunk.startswith(first) else None
     if named is not None:
         return named, len(first)
-    fewer = [other for other in layout.fewer if len(other.columns) == len(fields)]
+    fewer = [layout.of_names(names) for names in layout.fewer if len(names) == len(fields)]
     if not fewer or _are_figures(fields):
         has_names &= len(fields) == len(layout.columns) and layout.parse(fields[layout.value]) is None
         return layout, has_names * len(first)
-    return next((other for other in fewer if not has_names and other.begins(fields)), layout), 0
+    return next((other for other in fewer if other and not has_names and other.begins(fields)), layout), 0
 
 
 def _are_figures(fields: list[bytes]) -> bool:
@@ -503,10 +503,6 @@ def parse_rank(token: bytes) -> int | None:
     return label if INT64.min <= label <= INT64.max and b"_" not in token else None
 
 
-BEIR_QRELS = Layout("qrels", ("query-id", "corpus-id", "score"), 2, np.int64, parse_label, "a whole number", doc=1)
-MSMARCO_RUN = Layout(RUNS, ("qid", "docno", RANK), 2, np.int64, parse_rank, "a rank from 1", doc=1)
-TEVATRON_RUN = Layout(RUNS, ("qid", "docno", SCORE), 2, np.float64, finite_number, "a finite number", doc=1)
-COLBERT_RUN = Layout(RUNS, ("qid", "docno", RANK, SCORE), 3, np.float64, finite_number, "a finite number", doc=1)
 JUDGEMENT_LIST = re.compile(
     rb"^[ \t]*([^\s#]\S*)[ \t]+qid:(\S+)[^#\n]*#[ \t]*(?:doc(?:id|no|_id)[ \t]*[=:][ \t]*)?(\S+).*$", re.MULTILINE
 )
@@ -519,7 +515,7 @@ QRELS = Layout(
     "a whole number",
     once="; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10` and the like alone; where the second column "
     "is the document, `awk '{print $1, 0, $2, $4}'`, and of SMART's `awk '{print $1, 0, $2, 1}'`",
-    fewer=(BEIR_QRELS,),
+    fewer=(("query-id", "corpus-id", "score"),),
     other=(JUDGEMENT_LIST, rb"\2 0 \3 \1"),
 )
 RUN = Layout(
@@ -530,7 +526,7 @@ RUN = Layout(
     finite_number,
     "a finite number",
     extra=True,
-    fewer=(MSMARCO_RUN, TEVATRON_RUN, COLBERT_RUN),
+    fewer=(("qid", "docno", RANK), ("qid", "docno", SCORE), ("qid", "docno", RANK, SCORE)),
 )
 
 
