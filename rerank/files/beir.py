@@ -17,7 +17,7 @@ OWN_DOCUMENTS = "%d of %d queries have the id of a document that they find; thes
 
 
 def n_own_documents(run: Run) -> int:
-    """Return the number of queries that find the document of their own id; 0 where most are below a list's first third.
+    """Return the number of queries that find the document of their own id; 0 where most are below a list's first tenth.
 
     Ids that are numbers coincide by chance, anywhere in a list; a query that is a document finds itself far above.
     """
@@ -25,7 +25,7 @@ def n_own_documents(run: Run) -> int:
     n_above = 0
     for row, query in zip(own.tolist(), (np.searchsorted(run.query_ptr, own, side="right") - 1).tolist(), strict=True):
         scores = run.scores[slice(*run.query_ptr[query : query + 2].tolist())]
-        n_above += bool(3 * np.count_nonzero(scores > run.scores[row]) < len(scores))
+        n_above += bool(10 * np.count_nonzero(scores > run.scores[row]) < len(scores))
     return len(own) if 2 * n_above >= len(own) else 0
 
 

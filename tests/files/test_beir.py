@@ -22,11 +22,12 @@ def test_files_of_beir_remove_the_query_where_nothing_is_asked(tmp_path: Path, n
     assert removes_query(True, tmp_path / "topics.tsv")
 
 
-def test_own_documents_are_counted_only_where_most_are_in_the_first_third_of_their_list() -> None:
+def test_own_documents_are_counted_only_where_most_are_in_the_first_tenth_of_their_list() -> None:
     """Ids that are numbers coincide by chance."""
-    low = {"1": {"7": 5.0, "8": 4.0, "9": 3.0, "1": 2.0}}
-    top = {"2": {"7": 5.0, "2": 4.0, "9": 3.0, "1": 2.0}}
+    ranked = {f"d{number}": 30.0 - number for number in range(20)}
+    low = {"1": ranked | {"1": 27.5}}
+    top = {"2": ranked | {"2": 29.5}}
     assert n_own_documents(rerank.Run.of(low)) == 0
     assert n_own_documents(rerank.Run.of(top)) == 1
     assert n_own_documents(rerank.Run.of(low | top)) == 2
-    assert n_own_documents(rerank.Run.of(low | top | {"3": low["1"] | {"3": 1.0}})) == 0
+    assert n_own_documents(rerank.Run.of(low | top | {"3": ranked | {"3": 20.0}})) == 0
