@@ -18,7 +18,7 @@ from rerank.files.inputs import JudgementsLike, QrelsLike, RunLike, qrels_of, ru
 from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure
 from rerank.metrics.ranked_lists import RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
-from rerank.metrics.reliability import BINS, Reliability
+from rerank.metrics.reliability import Reliability
 from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, counted, joined_rows, pointers, query_rows
 from rerank.types.data_frames import new_frame
 from rerank.types.ids import same_ids, written_apart
@@ -332,7 +332,7 @@ def _evaluated_rows(
     return evaluated, np.bincount(query_rows(query_ptr)[evaluated], minlength=len(counts))
 
 
-def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1, bins: int = BINS) -> Reliability:
+def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1) -> Reliability:
     """Compare a run of probabilities with judgements.
 
     Parameters
@@ -343,8 +343,6 @@ def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1, bins: int = 
         Documents whose scores are probabilities of relevance, as `rerank(..., cutoff=Cutoff())` returns them.
     target : int
         Least label of a relevant document.
-    bins : int
-        Number of bins of equal mass.
 
     Returns
     -------
@@ -363,7 +361,7 @@ def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1, bins: int = 
     if not judged.n_rows:
         raise InvalidInputError(f"run: expected documents of judged queries, got none. {same_ids(run, qrels)}")
     labels = [qrels[query_id].get(doc_id, 0) for query_id in judged for doc_id in judged[query_id]]
-    return Reliability.of(np.array(labels) >= target, judged.scores, bins)
+    return Reliability.of(np.array(labels) >= target, judged.scores)
 
 
 def log_absent(level: int, text: str, absent: Mapping[str, int], n_judged: int) -> None:

@@ -41,7 +41,7 @@ class Reliability(Shown):
     brier: float
 
     @classmethod
-    def of(cls, relevant: NDArray[np.bool_], probabilities: Floats, bins: int = BINS) -> Reliability:
+    def of(cls, relevant: NDArray[np.bool_], probabilities: Floats) -> Reliability:
         """Return the reliability of probabilities.
 
         Parameters
@@ -50,8 +50,6 @@ class Reliability(Shown):
             Whether each document is relevant.
         probabilities : ndarray of shape (n,), dtype float64
             What was promised.
-        bins : int
-            Number of bins; there are fewer where many probabilities are equal.
 
         Returns
         -------
@@ -71,7 +69,7 @@ class Reliability(Shown):
                 "(`rerank rerank --min-score`)."
             )
         ordered = np.sort(probabilities)
-        lowest = np.unique(ordered[np.arange(bins) * len(ordered) // bins])  # of each bin
+        lowest = np.unique(ordered[np.arange(BINS) * len(ordered) // BINS])  # of each bin
         number = np.searchsorted(lowest, probabilities, side="right") - 1
         counts = np.bincount(number, minlength=len(lowest))
         sums = (np.bincount(number, values, len(lowest)) for values in (probabilities, relevant.astype(np.float64)))

@@ -171,7 +171,7 @@ class ProbabilityMaps:
     standardizer: Standardizer
     documents: LogisticMap
     lists: LogisticMap
-    unmatched: Annotated[float, Number(0.0, 1.0)] | None = None
+    unmatched: Annotated[float, Number(0.0, 1.0)]
 
     def probabilities(self, lists: ScoredLists) -> tuple[Floats, Floats]:
         """Return the probability of each document, and that of each list, 0 for an empty one."""
@@ -180,8 +180,6 @@ class ProbabilityMaps:
         documents = self.documents.probabilities(_document_inputs(lists, described, inputs))
         sizes = np.diff(lists.query_ptr)
         of_lists = np.where(sizes > 0, self.lists.probabilities(inputs), 0.0)
-        if self.unmatched is None:
-            return documents, of_lists
         n_matched = np.bincount(query_rows(lists.query_ptr), ~lists.unmatched, len(sizes))
         return (
             np.where(lists.below_matched(), np.minimum(documents, self.unmatched), documents),

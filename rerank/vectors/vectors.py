@@ -162,9 +162,7 @@ def learned_rows(field: FieldArrays) -> NDArray[np.int32]:
     return rows
 
 
-def learn_lsi(
-    field: FieldArrays, dimensions: int = DIMENSIONS, threads: int | None = None, most_documents: int = MOST_DOCUMENTS
-) -> tuple[Space, Floats]:
+def learn_lsi(field: FieldArrays, dimensions: int = DIMENSIONS, threads: int | None = None) -> tuple[Space, Floats]:
     """Return the space of the right singular vectors of the tf-idf matrix, and the singular values.
 
     A row of the matrix has w(t) = (1 + ln tf) * ln(N / df) of a document's terms, divided by its norm. Columns are the
@@ -174,7 +172,7 @@ def learn_lsi(
     """
     rows = learned_rows(field)
     weights = log_idf(field).astype(np.float32)
-    docs = sampled_documents(len(field.lengths), most_documents)
+    docs = sampled_documents(len(field.lengths), MOST_DOCUMENTS)
     doc_ptr, terms, freqs, docs = map(read_only_view, (field.doc_ptr, field.terms, field.freqs, docs))
     counts = np.zeros(len(docs), dtype=np.int64)
     _count_known(doc_ptr, terms, docs, rows, counts)

@@ -55,13 +55,17 @@ def test_texts_without_a_known_term_have_the_zero_vector(vectors: Vectors, forwa
     assert not vectors.documents("lsi", "contents", forward.doc_numbers(np.array(["empty", "lonely"]))).any()
 
 
-def test_learning_more_documents_than_a_sample_uses_the_sample(forward: ForwardIndex) -> None:
+def test_learning_more_documents_than_a_sample_uses_the_sample(
+    forward: ForwardIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from rerank.vectors.vectors import learn_lsi, sampled_documents
+
+    monkeypatch.setattr("rerank.vectors.vectors.MOST_DOCUMENTS", 20)
 
     docs = sampled_documents(forward.n_docs, 20)
     assert len(docs) == 20
     assert (np.diff(docs) > 0).all()
-    space, values = learn_lsi(forward.fields["contents"], 4, most_documents=20)
+    space, values = learn_lsi(forward.fields["contents"], 4)
     assert space.dimensions == len(values) == 4
 
 
