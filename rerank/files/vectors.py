@@ -52,7 +52,9 @@ def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
     path = check_file(path, "a file of vectors")
     if path.suffix not in {".npy", ".parquet"}:
         raise FileFormatError(
-            path, None, "expected .npy or .parquet, got another ending. Load the vectors and pass (ids, array)."
+            path,
+            None,
+            "expected vectors in a file that ends in .npy or .parquet, got another. Load them and pass (ids, array).",
         )
     if path.suffix == ".parquet":
         return of_line(path, None, checked_vectors, *_of_parquet(path))
