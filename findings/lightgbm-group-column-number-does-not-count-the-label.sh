@@ -35,7 +35,8 @@ def queries(file, **parameters):
 
 print("group_column=1:        sizes of queries", queries("train.csv", group_column="1"))
 print("group_column=0:        sizes of queries", queries("train.csv", group_column="0"))
-print("group_column=name:qid: sizes of queries", queries("named.csv", header=True, label_column="name:label", group_column="name:qid"))
+by_name = {"header": True, "label_column": "name:label", "group_column": "name:qid"}
+print("group_column=name:qid: sizes of queries", queries("named.csv", **by_name))
 EOF
 )
 echo "$observed"
