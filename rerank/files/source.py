@@ -288,9 +288,8 @@ def text(raw: bytes, encoding: str = "utf-8") -> str:
     try:
         decoded = raw.decode(encoding)
     except UnicodeDecodeError as fault:
-        remedy = "Name another encoding."
-        if encoding == "utf-8":
-            remedy = "Convert the file, e.g. with `iconv -f LATIN1 -t UTF-8` (`rerank index` takes --encoding latin-1)."
+        convert = "Convert the file, e.g. with `iconv -f LATIN1 -t UTF-8` (`rerank index` takes --encoding latin-1)."
+        remedy = convert if encoding == "utf-8" else "Name another encoding."
         byte = f"byte 0x{raw[fault.start]:02x}"
         raise LineFault(f"expected {encoding.upper()} text, got {byte}. {remedy}") from None
     if "\0" in decoded:
@@ -335,9 +334,10 @@ def json_object(content: str) -> dict[str, Any]:
     try:
         members = parse_json(content, finite=True)
     except ParseFault as fault:
-        remedy = "Correct it"
-        if not content.lstrip().startswith("{"):
-            remedy = "Write one object a line, or read columns with pandas, and pass the frame"
+        is_other = not content.lstrip().startswith("{")
+        remedy = (
+            "Write one object a line, or read columns with pandas, and pass the frame" if is_other else "Correct it"
+        )
         raise LineFault(f"expected a JSON object, got {fault}. {remedy}.") from None
     if not isinstance(members, dict):
         raise LineFault(f"expected a JSON object, got {shown(content.strip())}. Write one object a line.")

@@ -204,9 +204,11 @@ def _tab_entry(content: str, order: tuple[int, int, int] | None) -> tuple[str, s
     if len(columns) == 1 and numbered:
         columns = [numbered[1] or numbered[2], numbered[3]]
     if len(columns) != n_columns:
-        remedy = "Keep two with `cut -f 1,2`, or write spaces for tabs in the text"
-        if len(columns) == 1:
-            remedy = "Put a tab after the id, keep `cut -d : -f 1,3-` of id:priority:text, or pass a frame or mapping"
+        remedy = (
+            "Put a tab after the id, keep `cut -d : -f 1,3-` of id:priority:text, or pass a frame or mapping"
+            if len(columns) == 1
+            else "Keep two with `cut -f 1,2`, or write spaces for tabs in the text"
+        )
         raise LineFault(f"expected {n_columns} columns with a tab (query id, text), got {len(columns)}. {remedy}.")
     return columns[query].strip(WHITE_SPACE), columns[text]
 

@@ -688,9 +688,8 @@ def read_subtopic_qrels(path: FileLike) -> SubtopicQrels:
     path = check_file(path, "a file of diversity qrels")
     names = next(filled_lines(path, comments="#"), (0, ""))[1].split()
     named = QRELS.of_names(names) if len(names) == 4 else None
-    order = [0, 1, 2, 3]
-    if named is not None:
-        order = [named.query, *({0, 1, 2, 3} - {named.query, named.doc, named.value}), named.doc, named.value]
+    query, doc, value = (0, 2, 3) if named is None else (named.query, named.doc, named.value)
+    order = [query, *({0, 1, 2, 3} - {query, doc, value}), doc, value]
     rows = [row for _, row in records(path, SUBTOPIC_COLUMNS, partial(_subtopic_row, order), named is not None)]
     return of_line(path, None, SubtopicQrels.from_rows, *zip(*rows, strict=True))
 

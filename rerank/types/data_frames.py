@@ -98,9 +98,9 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
     by_query = {name: _pairs(values) for name, values in table.items()} if isinstance(table, Mapping) else {}
     wrong = [table[name] for name in by_query if by_query[name] is None] if isinstance(table, Mapping) else [table]
     if wrong:
-        remedy = f"Read one with rerank.read_{what}, or pass its mapping; qrels come before runs"
-        if isinstance(table, Mapping) and isinstance(wrong[0], list | tuple | set):
-            remedy = f"Of lists of documents, pass {_VALUES[column]}"
+        are_lists = isinstance(table, Mapping) and isinstance(wrong[0], list | tuple | set)
+        read = f"Read one with rerank.read_{what}, or pass its mapping; qrels come before runs"
+        remedy = f"Of lists of documents, pass {_VALUES[column]}" if are_lists else read
         raise InvalidInputError(
             f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
             f"({type(wrong[0]).__name__}). {remedy}."

@@ -57,9 +57,8 @@ class Topics(Shown, Mapping[str, str]):
     def __post_init__(self) -> None:
         for query_id, text in self.texts.items():
             if not isinstance(text, str) or not text.strip():
-                remedy = "Write it or drop the query"
-                if isinstance(text, Mapping):  # of Pyserini's get_topics
-                    remedy = "Pass one of them, e.g. {i: topic['title'] for i, topic in topics.items()}"
+                of_texts = "Pass one of them, e.g. {i: topic['title'] for i, topic in topics.items()}"  # of Pyserini
+                remedy = of_texts if isinstance(text, Mapping) else "Write it or drop the query"
                 raise InvalidInputError(f"topics: expected a text for query {query_id!r}, got {shown(text)}. {remedy}.")
 
     def __getitem__(self, query_id: str) -> str:
@@ -706,10 +705,10 @@ class Run(QueryValues[float]):
         rank_column = column_name("run", frame, RANK, required=False)
         ranks = None if rank_column is None else number_column("run", frame, rank_column)[order]
         score_column = column_name("run", frame, SCORE, required=ranks is None)
-        if ranks is not None and score_column is None:  # as of files of ranks
-            scores = 1.0 / (ranks - ranks.min(initial=np.inf) + 1.0)
-        else:
-            scores = number_column("run", frame, score_column)[order]
+        as_ranked = (
+            np.empty(0) if ranks is None else 1.0 / (ranks - ranks.min(initial=np.inf) + 1.0)
+        )  # as of files of ranks
+        scores = as_ranked if score_column is None else number_column("run", frame, score_column)[order]
         run = cls(names, query_ptr, doc_ids, scores, name)
         if ranks is None:
             return run.take(run.trec_order())
