@@ -295,10 +295,9 @@ def _json_rows(path: Path, odd: OddRows) -> Iterator[list[tuple[int, dict[str, A
             objects = json.loads(f"[{','.join(texts)}]")
         except ValueError:
             objects = []
-        if len(objects) == len(lines) and set(map(type, objects)) <= {dict}:
-            rows = [(line, members) for (line, _), members in zip(lines, objects, strict=True)]
-        else:
-            rows = list(_whole_objects(path, lines, odd))
+        are_whole = len(objects) == len(lines) and set(map(type, objects)) <= {dict}
+        places = [line for line, _ in lines]
+        rows = list(zip(places, objects, strict=True) if are_whole else _whole_objects(path, lines, odd))
         if rows and "hits" in rows[0][1]:
             rows = [(line, each) for line, members in rows for each in hits_of(members)]
         if rows:
@@ -502,9 +501,8 @@ def _time(value: Any, name: str) -> float:
     number = _float(value)
     if number is None:
         try:
-            moment = value
-            if not isinstance(value, datetime):
-                moment = datetime.fromisoformat(str(value).strip().removesuffix(" UTC"))  # which BigQuery writes
+            text = str(value).strip().removesuffix(" UTC")  # which BigQuery writes
+            moment = value if isinstance(value, datetime) else datetime.fromisoformat(text)
             number = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
         except (ValueError, OverflowError):
             number = math.inf
