@@ -76,8 +76,8 @@ class Topics(Shown, Mapping[str, str]):
 
         Parameters
         ----------
-        topics : Topics, mapping or DataFrame
-            Topics; a DataFrame as for `from_frame`.
+        topics : Topics, mapping, DataFrame or rows
+            Topics; a DataFrame as for `from_frame`, or its rows as mappings or named tuples.
 
         Returns
         -------
@@ -299,8 +299,9 @@ class Qrels(QueryValues[int]):
 
         Parameters
         ----------
-        qrels : Qrels, mapping, DataFrame or rows of ir_measures
-            Judgements; a DataFrame as for `from_frame`.
+        qrels : Qrels, mapping, DataFrame or rows
+            Judgements, also of ranx; a DataFrame as for `from_frame`, or its rows as mappings or named tuples (of
+            ir_measures).
 
         Returns
         -------
@@ -651,8 +652,9 @@ class Run(QueryValues[float]):
 
         Parameters
         ----------
-        run : Run, mapping, DataFrame or rows of ir_measures
-            A run; a DataFrame as for `from_frame`. A query of a mapping may have no document.
+        run : Run, mapping, DataFrame or rows
+            A run, also of ranx; a mapping may have hits of Pyserini or pairs of document and score for each query, and
+            queries without documents; a DataFrame as for `from_frame`, or its rows as mappings or named tuples.
 
         Returns
         -------
