@@ -79,7 +79,7 @@ from rerank.training.folds import (
     logged_groups,
     training_size,
 )
-from rerank.training.inputs import TRAINED, check_base, judged_queries, sources_of
+from rerank.training.inputs import TRAINED, check_base, judged_queries, sources_of, with_depth_of_history
 from rerank.training.tuning import Tuning, best_try, check_tuning, fit_best
 from rerank.types import BM25, Floats, Qrels, RankingData, Run, Topics, query_rows
 from rerank.types.ids import same_ids
@@ -321,7 +321,8 @@ class StudyInputs:
         """Return the features of all candidates, and which of these are trained on; None is the study's recipe."""
         study = self.study
         run = self.run.take(self.run.trec_order())
-        k = sources_of(self.index, study.candidates, study.k).k
+        sources = sources_of(self.index, study.candidates, study.k)
+        k = with_depth_of_history(sources, self.index, self.qrels).k
         some = run if k is None else run.head(k)
         trained = None if study.base == RUN else some.among_first(TRAINED)
         some = some.without_sources() if study.candidates is None and isinstance(some, UnionRun) else some

@@ -15,9 +15,10 @@ from rerank.history.history import History
 from rerank.index.index import Index
 from rerank.index.unsupervised import default_candidates
 from rerank.rankers.bases import run_scores, start_of
+from rerank.rankers.boosted import FEW
 from rerank.rankers.matching import HISTORY, matching
 from rerank.rankers.ranker import Ranker, fitted_model, given_base
-from rerank.retrieval.candidates import RERANKED, Candidates
+from rerank.retrieval.candidates import DEPTH, RERANKED, Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.training.cross_validation import FoldData, FoldHistories, histories_of_folds
 from rerank.training.folds import groups_of_topics
@@ -140,6 +141,15 @@ def sources_of(index: Index, candidates: Candidates | str | None, k: int, rerank
     else:
         sources = candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
     return sources if sources.is_single else sources.at_depth(reranked)
+
+
+def with_depth_of_history(sources: Candidates, index: Index, qrels: Qrels) -> Candidates:
+    """Return sources, all of whose documents are reranked where many queries are judged.
+
+    A history of many queries knows relevant documents that are far below in every source.
+    """
+    knows_many = index.history is not None and len(qrels) >= FEW
+    return sources.at_depth(DEPTH) if knows_many and not sources.is_single else sources
 
 
 def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:

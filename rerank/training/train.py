@@ -45,7 +45,7 @@ from rerank.training.estimate import (
     scorer_gain,
 )
 from rerank.training.folds import LEAST_QUERIES
-from rerank.training.inputs import TRAINED, TrainingInputs, judged_queries, sources_of
+from rerank.training.inputs import TRAINED, TrainingInputs, judged_queries, sources_of, with_depth_of_history
 from rerank.training.teacher import with_gains
 from rerank.training.tuning import Tuning, check_tuning, fit_best
 from rerank.types import RankingData, Run, Topics
@@ -122,7 +122,8 @@ def train(
         Number of candidates per query, from each source whose depth is not given.
     depth : int
         Number of documents per query and source to train on; the top ones are used. Of several sources, the model
-        reranks the first 200 documents of each, or as many if these are more.
+        reranks the first 200 documents of each, or as many if these are more; with a history of 300 judged queries or
+        more, which knows relevant documents far below, all.
     recipe : Recipe or None
         The features; None for the default recipe, with features of similar judged queries, which the model then holds.
     tuning : Tuning or None
@@ -186,6 +187,7 @@ def _train_on_judgements(
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
     run = inputs.index.search(inputs.topics, candidates=sources)
     inputs = inputs.with_history().checked(model.base, run)
+    sources = with_depth_of_history(sources, inputs.index, qrels)
     data = inputs.data(run, sources.k)
     log_judged(data, qrels)
     log_unknown(inputs.index.forward, qrels, data)

@@ -54,6 +54,18 @@ def test_model_of_several_sources_retrieves_them_again(index: rerank.Index, coll
     assert {query_id: run[query_id] for query_id in run} == {query_id: again[query_id] for query_id in again}
 
 
+def test_model_of_a_history_of_many_queries_reranks_all_documents_of_several_sources(
+    index: rerank.Index, collection: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rerank.training.inputs.FEW", len(collection.qrels))
+    for has_history, depth in ((True, 1000), (False, 200)):
+        model = small()
+        bound = index if has_history else index.using(history=False)
+        train(bound, collection.topics, collection.qrels, model, candidates="bm25:20,rm3:30", estimate=False)
+        assert model.retriever_ is not None
+        assert model.retriever_.depth == depth
+
+
 def test_model_of_several_sources_reranks_the_first_of_each(index: rerank.Index, collection: Tiny) -> None:
     model, sources = rerank.PlackettLuce(max_iter=5), "bm25:20,rm3:30"
     train(index, collection.topics, collection.qrels, model, candidates=sources, estimate=False)
