@@ -19,7 +19,14 @@ from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.matching import HISTORY
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import Candidates
-from rerank.training.cross_validation import FoldData, FoldTraining, cross_validated, predicted, query_values
+from rerank.training.cross_validation import (
+    FoldData,
+    FoldHistories,
+    FoldTraining,
+    cross_validated,
+    predicted,
+    query_values,
+)
 from rerank.training.folds import FOLDS, assign_folds, groups_by_id
 from rerank.types import Floats, Qrels, RankingData, Run, Topics
 
@@ -145,14 +152,22 @@ def estimate_of(
     return estimate, models, held_out_run
 
 
-def run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Run:
-    """Return the run of the held-out queries as texts without ids, which lack features of similar judged queries."""
+def mean_without_history(
+    training: FoldTraining, models: Sequence[Ranker], values: Callable[[Run], Floats]
+) -> float | None:
+    """Return the mean measure of held-out queries whose documents are texts without ids; None without a history.
+
+    Such texts lack features of similar judged queries.
+    """
+    if not isinstance(training.data_of, FoldHistories):
+        return None
     data = training.data_of(0).data  # the other features are the same in all folds
     X = data.X.copy()
     X[:, [name.startswith(HISTORY) for name in data.feature_names]] = np.nan
     unnamed = replace(training, data_of=FoldData(replace(data, X=X)))
     parts = map(unnamed.unseen, range(training.n_folds))
-    return Run.joined([part.run(predicted(model, part)) for part, model in zip(parts, models, strict=True)])
+    run = Run.joined([part.run(predicted(model, part)) for part, model in zip(parts, models, strict=True)])
+    return float(values(run).mean())
 
 
 def scorer_gain(

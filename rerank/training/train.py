@@ -32,7 +32,7 @@ from rerank.rankers.registry import ranker_class
 from rerank.retrieval.candidates import DEPTH, RERANKED, Candidates
 from rerank.training.calibration_lists import calibration_lists, without_relevant
 from rerank.training.clicks import labelled_by_clicks
-from rerank.training.cross_validation import FoldData, FoldHistories, FoldTraining
+from rerank.training.cross_validation import FoldData, FoldTraining
 from rerank.training.estimate import (
     DEFAULT_METRIC,
     Estimate,
@@ -41,7 +41,7 @@ from rerank.training.estimate import (
     is_estimable,
     judged_values,
     labelled_values,
-    run_without_history,
+    mean_without_history,
     scorer_gain,
 )
 from rerank.training.folds import LEAST_QUERIES
@@ -195,15 +195,13 @@ def _train_on_judgements(
     on_all = tuning is not None or model.learns_from_all(len(data))
     estimated = scored = None
     if estimate and folds and is_estimable(sources):
-        data_of = inputs.of_folds(run, sources.k, data, folds)
-        training = FoldTraining(data_of, folds, partial(fit_best, model, tuning), on_all)
+        of_folds = inputs.of_folds(run, sources.k, data, folds)
+        training = FoldTraining(of_folds, folds, partial(fit_best, model, tuning), on_all)
         values = partial(judged_values, qrels, measure)
         estimated, models, held_out_run = estimate_of(inputs.index, training, run, measure, values)
         fold_of = {query_id: folds.get(query_id, 0) for query_id in qrels}  # any fold where there is no candidate
         gain = scorer_gain(inputs.index, inputs.topics, held_out_run, fold_of, values)
-        unnamed = run_without_history(training, models) if isinstance(data_of, FoldHistories) else None
-        without_history = None if unnamed is None else float(values(unnamed).mean())
-        estimated = replace(estimated, without_history=without_history, scorer=gain)
+        estimated = replace(estimated, without_history=mean_without_history(training, models, values), scorer=gain)
         estimated.warn()
         irrelevant = without_relevant(run, qrels, target)
         stripped = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
