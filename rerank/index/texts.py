@@ -26,7 +26,7 @@ from rerank.lucene.documents import stored_fields as stored_fields, stored_text
 from rerank.lucene.text_documents import DocumentReader, ReadDocument, TextDocument, check_characters
 from rerank.lucene.texts import UnusableTextError
 from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.data_frames import frame_rows, is_frame, is_missing
+from rerank.types.data_frames import HEADERS, frame_rows, is_frame, is_missing, plain_name
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Passage, Passages, Retriever
 from rerank.vectors.query_vectors import Encoded
@@ -145,12 +145,25 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
 def listed(documents: Any) -> Any:
     """Return documents by id as they are, and others as a list: rows of a data frame, fields of hits and objects."""
     if is_frame(documents):
-        return [{name: value for name, value in row.items() if not is_missing(value)} for row in frame_rows(documents)]
+        rows = frame_rows(documents)
+        _check_one_query(rows)
+        return [{name: value for name, value in row.items() if not is_missing(value)} for row in rows]
     found = hits_of(documents) if isinstance(documents, Mapping) else documents
     if isinstance(documents, Mapping) and any(each is documents for each in found):
         return {doc_id: of_hit(document) for doc_id, document in documents.items()}
     is_list = isinstance(found, Iterable) and not isinstance(found, str)
     return [each if isinstance(each, str) else of_hit(each) for each in found] if is_list else found
+
+
+def _check_one_query(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse the rows of a frame that has documents of several queries."""
+    for name in (name for name in (rows[0] if rows else ()) if plain_name(name) in HEADERS):
+        n_queries = len({str(row[name]) for row in rows})
+        if n_queries > 1:
+            raise InvalidInputError(
+                f"documents: expected those of one query, got rows of {n_queries} ({name}). Rank those of each by "
+                "themselves, e.g. of frame.groupby."
+            )
 
 
 def position_ids(n: int) -> list[str]:

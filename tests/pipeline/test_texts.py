@@ -384,6 +384,14 @@ def test_rows_of_a_data_frame_are_texts_by_field(
     assert index.text_passages(query, table) == index.text_passages(query, [*texts, {}, {}])
 
 
+def test_rows_of_a_data_frame_of_several_queries_are_refused(index: rerank.Index, model: rerank.LambdaMART) -> None:
+    texts = ["amber river", "stone", "amber amber"]
+    of_one = pd.DataFrame({"qid": ["q1"] * 3, "docno": ["a", "b", "c"], "text": texts})
+    assert len(rerank.rerank_texts(model, "amber", of_one, index=index)) == 3
+    with pytest.raises(InvalidInputError, match=r"documents: expected those of one query, got rows of 2 \(qid\)"):
+        rerank.rerank_texts(model, "amber", of_one.assign(qid=["q1", "q1", "q2"]), index=index)
+
+
 def test_rerank_texts_orders_equal_scores_by_position(
     index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:
