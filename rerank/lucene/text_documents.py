@@ -19,8 +19,8 @@ MOST_CHARACTERS = 1 << 24  # of one text
 # Under which stores have the text of a document, and what else they know of it, where these are no fields.
 TEXT_KEYS = ("page_content", "text", "content", "body", "document", "passage", "chunk")
 METADATA_KEYS = ("metadata", "meta")
-_FIRST_SENTENCE = re.compile(r"\s*+(\S(?:[^\n.!?。！？]++|[.!?](?!\s))*+(?:[.!?。！？]|(?=\n)))\s*+(?=\S)")
-_MOST_SENTENCE = 200  # characters of one that is read as a title, without the mark at its end
+# Without possessive quantifiers, which Python before 3.11.5 matches wrongly.
+_FIRST_SENTENCE = re.compile(r"\s*(\S[^\n]{0,199}?(?:[.!?](?=\s)|[。！？]|(?=\n)))\s*(?=\S)")
 
 
 class TextDocument(NamedTuple):
@@ -106,8 +106,7 @@ class DocumentReader:
             document = of_store(document, self._known, self._field)
         if isinstance(document, str):
             texts = {self._field: document}
-            first = _FIRST_SENTENCE.match(document) if self._title else None
-            if first and len(first[1]) <= _MOST_SENTENCE + (first[1][-1] in ".!?。！？"):
+            if self._title and (first := _FIRST_SENTENCE.match(document)):
                 texts = {self._title: first[1], self._field: document[first.end() :]}
         elif isinstance(document, Mapping):
             texts = {}

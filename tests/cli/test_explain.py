@@ -53,7 +53,7 @@ def test_explain_names_the_base_of_a_warm_start(command: Command, documents: lis
     ("arguments", "message"),
     [
         ("model.json topics.tsv --query q77 --documents d1", "topics.tsv: expected one of the 10 topics, got 'q77'."),
-        ("model.json topics.tsv --query q1 --documents no,d1", "--documents: expected documents among the 30 candidat"),
+        ("model.json topics.tsv --query q1 --documents no,d1", "--documents: expected documents among the 30 that are"),
         ("none.json topics.tsv --query q1 --documents d1", "none.json: expected a model file, got nothing there."),
         ("net.json topics.tsv --query q1 --documents FIRST", "net.json: expected a ranker of trees or a linear one, g"),
         ("bare.json topics.tsv --query q1 --documents d1", "bare.json: expected the recipe of its features, got none."),
