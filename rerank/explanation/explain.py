@@ -450,7 +450,7 @@ def _documents(documents: str | Sequence[str], reranked: Sequence[str], query: s
     missing = [doc_id for doc_id in chosen if doc_id not in known]
     if missing:
         raise InvalidInputError(
-            f"documents: expected documents among the {len(known)} that are reranked of query {shown(query)}, got "
+            f"documents: expected documents among the {len(known)} that are reranked for query {shown(query)}, got "
             f"{shown(missing[0])}. Give a run that holds it."
         )
     if not 1 <= len(set(chosen)) == len(chosen) <= 2:

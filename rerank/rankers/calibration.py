@@ -164,8 +164,7 @@ class ProbabilityMaps:
 
     standardizer      how descriptions of lists become inputs
     documents, lists  the probability of a document, and that of any document of a list
-    unmatched         the greatest probability of a document without a term of the query, below all with one; None in
-                      files of models that do not say it
+    unmatched         the greatest probability of a document without a term of the query, below all with one
     """
 
     standardizer: Standardizer

@@ -588,7 +588,8 @@ class _Scored:
         start = int(self.run.query_ptr[query])
         first, end = self.query_ptr[query : query + 2].tolist()
         rows = self.likely(query, self.order[first : min(first + job.body.k, end)], job.body.cutoff)
-        others = self._others(query, job.body.k - len(rows)) if job.body.cutoff is None else rows[:0]
+        missing = job.body.k - len(rows)
+        others = self._others(query, missing) if missing > 0 and job.body.cutoff is None else rows[:0]
         of_run = np.append(self.rows[rows], others)
         lowest = self.scores[rows[-1]] if len(rows) else 0.0
         scores = np.append(self.scores[rows], lowest - np.arange(1, len(others) + 1))

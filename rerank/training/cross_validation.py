@@ -223,5 +223,5 @@ def noise_of(training: FoldTraining, model: Ranker, values: Callable[[Run], Floa
     seed = model.get_params(deep=False)["random_state"] or 0
     others = (model.unfitted_copy().set_params(random_state=seed + number) for number in (1, 2))
     drawn = [model, *(other.fit(train, eval_set=stop) for other in others)]
-    means = [values(unseen.run(predicted(each, unseen))).mean() for each in drawn]
+    means = [values(training.data_of(0).ranking(unseen, predicted(each, unseen))).mean() for each in drawn]
     return float(np.std(means, ddof=1) * np.sqrt(training.n_folds))

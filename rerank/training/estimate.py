@@ -20,7 +20,6 @@ from rerank.rankers.matching import HISTORY
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import Candidates
 from rerank.training.cross_validation import (
-    FoldData,
     FoldHistories,
     FoldTraining,
     cross_validated,
@@ -136,7 +135,9 @@ def estimate_of(
     models, _, held_out_run = cross_validated(index, training, "estimate")
     base = models[0].base_
     data = training.data_of(0).data  # the base reads no features that differ between folds
-    unsupervised = float(values(data.run(base.scores(data))).mean()) if isinstance(base, UnsupervisedBase) else None
+    unsupervised = None
+    if isinstance(base, UnsupervisedBase):
+        unsupervised = float(values(training.data_of(0).ranking(data, base.scores(data))).mean())
     before, after = (values(ranking) for ranking in (run, held_out_run))
     low, high = bootstrap_intervals((after - before)[:, None])
     estimate = Estimate(
@@ -161,12 +162,12 @@ def mean_without_history(
     """
     if not isinstance(training.data_of, FoldHistories):
         return None
-    data = training.data_of(0).data  # the other features are the same in all folds
-    X = data.X.copy()
-    X[:, [name.startswith(HISTORY) for name in data.feature_names]] = np.nan
-    unnamed = replace(training, data_of=FoldData(replace(data, X=X)))
+    of_fold = training.data_of(0)  # whose other features are the same in all folds
+    X = of_fold.data.X.copy()
+    X[:, [name.startswith(HISTORY) for name in of_fold.data.feature_names]] = np.nan
+    unnamed = replace(training, data_of=replace(of_fold, data=replace(of_fold.data, X=X)))
     parts = map(unnamed.unseen, range(training.n_folds))
-    run = Run.joined([part.run(predicted(model, part)) for part, model in zip(parts, models, strict=True)])
+    run = Run.joined([of_fold.ranking(part, predicted(model, part)) for part, model in zip(parts, models, strict=True)])
     return float(values(run).mean())
 
 

@@ -18,12 +18,13 @@ from rerank.rankers.bases import run_scores, start_of
 from rerank.rankers.boosted import FEW
 from rerank.rankers.matching import HISTORY, matching
 from rerank.rankers.ranker import Ranker, fitted_model, given_base
-from rerank.retrieval.candidates import DEPTH, RERANKED, Candidates
+from rerank.retrieval.candidates import RERANKED, Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.training.cross_validation import FoldData, FoldHistories, histories_of_folds
 from rerank.training.folds import groups_of_topics
 from rerank.types import BM25, Qrels, RankingData, Run, Topics, query_blocks
 from rerank.types.ids import same_ids, written_apart
+from rerank.types.retriever import MOST_DOCUMENTS
 
 TRAINED = 100  # first documents of each query and source
 AS_TEXTS = 20  # documents of a query that are ranked as if they were texts without an index
@@ -149,7 +150,7 @@ def with_depth_of_history(sources: Candidates, index: Index, qrels: Qrels) -> Ca
     A history of many queries knows relevant documents that are far below in every source.
     """
     knows_many = index.history is not None and len(qrels) >= FEW
-    return sources.at_depth(DEPTH) if knows_many and not sources.is_single else sources
+    return sources.at_depth(MOST_DOCUMENTS) if knows_many and not sources.is_single else sources
 
 
 def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:

@@ -256,9 +256,15 @@ def plain_name(name: object) -> str:
 
 
 def first_column(names: Sequence[Any], column: str) -> int | None:
-    """Return the position of the first of a column's other names that there is; None without one."""
+    """Return the position of the first of a column's other names that there is; None without one.
+
+    Beside ranks, scores are those of a run, and no labels.
+    """
     plain = list(map(plain_name, names))
-    return next((plain.index(name) for name in OTHER_NAMES.get(column, ()) if name in plain), None)
+    others = OTHER_NAMES.get(column, ())
+    if column == LABEL and RANK in plain:
+        others = tuple(name for name in others if name != SCORE)
+    return next((plain.index(name) for name in others if name in plain), None)
 
 
 def column_name(what: str, frame: Frame, column: str, required: bool = True) -> str | None:

@@ -707,10 +707,10 @@ class Run(QueryValues[float]):
         rank_column = column_name("run", frame, RANK, required=False)
         ranks = None if rank_column is None else number_column("run", frame, rank_column)[order]
         score_column = column_name("run", frame, SCORE, required=ranks is None)
-        as_ranked = (
-            np.empty(0) if ranks is None else 1.0 / (ranks - ranks.min(initial=np.inf) + 1.0)
-        )  # as of files of ranks
-        scores = as_ranked if score_column is None else number_column("run", frame, score_column)[order]
+        if ranks is not None and score_column is None:  # as those of files of ranks
+            scores = 1.0 / (ranks - ranks.min(initial=np.inf) + 1.0)
+        else:
+            scores = number_column("run", frame, score_column)[order]
         run = cls(names, query_ptr, doc_ids, scores, name)
         if ranks is None:
             return run.take(run.trec_order())

@@ -290,27 +290,24 @@ def _event(action: str, search: str, doc: str, ordinal: int, **more: object) -> 
 
 
 @pytest.mark.parametrize("prefix", ["", "_source."])
-def test_events_with_names_of_dots_are_read_from_every_format(prefix: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_events_with_names_of_dots_are_read_from_every_format(form: str, prefix: str, tmp_path: Path) -> None:
     """As tables of events have them: exports of OpenSearch, and pandas.json_normalize."""
     names = ["action_name", "query_id", "event_attributes.object.object_id", "event_attributes.position.ordinal"]
     names = [prefix + name for name in names]
     rows = [("impression", "s", "a", 1), ("impression", "s", "b", 2), ("click", "s", "b", 2)]
-    _log(tmp_path / "log.csv", ",".join(names), *(",".join(map(str, row)) for row in rows))
-    _log(tmp_path / "log.jsonl", *(json.dumps(dict(zip(names, row, strict=True))) for row in rows))
-    paths = [tmp_path / "log.csv", tmp_path / "log.jsonl"]
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        pass
+    path = tmp_path / f"log.{form}"
+    if form == "csv":
+        _log(path, ",".join(names), *(",".join(map(str, row)) for row in rows))
+    elif form == "jsonl":
+        _log(path, *(json.dumps(dict(zip(names, row, strict=True))) for row in rows))
     else:
-        paths.append(tmp_path / "log.parquet")
-        columns = dict(zip(names, zip(*rows, strict=True), strict=True))
-        pyarrow.parquet.write_table(pyarrow.table({name: list(column) for name, column in columns.items()}), paths[2])
-    for path in paths:
-        clicks = read_clicks(path)
-        assert clicks.doc_ids[clicks.document].tolist() == ["a", "b"]
-        assert clicks.clicked.tolist() == [False, True]
+        parquet = pytest.importorskip("pyarrow.parquet")
+        table = {name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
+        parquet.write_table(pytest.importorskip("pyarrow").table(table), path)
+    clicks = read_clicks(path)
+    assert clicks.doc_ids[clicks.document].tolist() == ["a", "b"]
+    assert clicks.clicked.tolist() == [False, True]
 
 
 def test_columns_are_known_in_whatever_case(tmp_path: Path) -> None:

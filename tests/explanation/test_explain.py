@@ -155,7 +155,7 @@ def test_candidates_of_the_training_are_retrieved_where_there_is_no_run(
         (
             "q1",
             "x1",
-            "documents: expected documents among the 40 that are reranked of query 'q1', got 'x1'. Give a run",
+            "documents: expected documents among the 40 that are reranked for query 'q1', got 'x1'. Give a run",
         ),
         ("q1", ["FIRST", "x1"], "got 'x1'. Give a run that holds it."),
         ("q1", ["FIRST", "FIRST"], "documents: expected one document or two different ones, got"),

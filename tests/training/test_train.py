@@ -15,10 +15,12 @@ from rerank.errors import InvalidInputError, MissingFileError
 from rerank.index.bound_model import BoundModel
 from rerank.index.texts import stored_fields
 from rerank.plugins.texts import TextReranker
+from rerank.rankers.bases import UnsupervisedBase
 from rerank.retrieval.candidates import Candidates
 from rerank.training.folds import groups_by_id, groups_of_topics, logged_groups
 from rerank.training.inputs import TrainingInputs
 from rerank.training.train import default_ranker, train
+from rerank.types.retriever import MOST_DOCUMENTS
 from tests.tiny import Tiny, more_queries
 
 
@@ -58,7 +60,7 @@ def test_model_of_a_history_of_many_queries_reranks_all_documents_of_several_sou
     index: rerank.Index, collection: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rerank.training.inputs.FEW", len(collection.qrels))
-    for has_history, depth in ((True, 1000), (False, 200)):
+    for has_history, depth in ((True, MOST_DOCUMENTS), (False, 200)):
         model = small()
         bound = index if has_history else index.using(history=False)
         train(bound, collection.topics, collection.qrels, model, candidates="bm25:20,rm3:30", estimate=False)
@@ -273,6 +275,21 @@ def test_depth_of_training_keeps_the_best_documents_of_each_source(index: rerank
         assert set(fitted[0].doc_ids[rows]) == best
         numbers = [whole.doc_ids[all_rows].tolist().index(doc) for doc in fitted[0].doc_ids[rows].tolist()]
         np.testing.assert_array_equal(fitted[0].X[rows], whole.X[all_rows][numbers])
+
+
+def test_estimate_counts_documents_below_those_that_are_ranked(index: rerank.Index, collection: Tiny) -> None:
+    model = rerank.LambdaMART(n_estimators=2, min_child_samples=5, metric="AP", base="unsupervised")
+    estimate = train(index, collection.topics, collection.qrels, model, candidates="bm25", k=40, depth=3).estimate
+    run = index.search(collection.topics, 40)
+    data = index.features(run, collection.topics)
+    first = data.of_rows(np.flatnonzero(data.among_first(3)))
+    ranked = first.run(UnsupervisedBase.of(first.feature_names).scores(first))
+    scores = {
+        query_id: {doc: -float(place) for place, doc in enumerate(dict.fromkeys([*ranked[query_id], *run[query_id]]))}
+        for query_id in run
+    }
+    assert estimate is not None
+    assert estimate.unsupervised == rerank.evaluate(collection.qrels, scores, ["AP"], complete=True)["AP"]
 
 
 def test_model_that_is_not_better_than_its_candidates_is_said(

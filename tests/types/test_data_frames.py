@@ -263,6 +263,14 @@ def test_a_score_is_no_label_where_there_is_a_label() -> None:
         Qrels.of(pd.DataFrame({"qid": ["q"], "docno": ["a"], "score": [0.5]}))
 
 
+def test_scores_beside_ranks_are_no_labels() -> None:
+    """A run is no qrels, also where its scores are whole numbers."""
+    run = pd.DataFrame({"qid": ["q"], "docno": ["a"], "rank": [0], "score": [3.0]})
+    with pytest.raises(InvalidInputError, match="qrels: expected a column label or relevance, got 'qid, docno, rank, "):
+        Qrels.of(run)
+    assert dict(Run.of(run)["q"]) == {"a": 3.0}
+
+
 def test_a_feature_is_no_label_by_another_name() -> None:
     data = RankingData.from_frame(pd.DataFrame({"qid": ["q"], "docid": ["a"], "rel": [0.5], "score": [2.0]}))
     assert data.labels is None
