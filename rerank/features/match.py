@@ -19,9 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.recipe import Recipe
-from rerank.features.statistics import burstiness, inverse_document_frequency, lucene_lengths, postings
+from rerank.features.statistics import (
+    burstiness,
+    half_saturation,
+    inverse_document_frequency,
+    lucene_lengths,
+    postings,
+)
 from rerank.runtime.kernels import kernel
 from rerank.runtime.llvm import LINE, prefetch
+from rerank.runtime.mapped_rows import read_only_view
 from rerank.types import FieldArrays, Floats, ForwardIndex, Ids, Ints, pointers
 from rerank.types.vocabulary import find_terms
 
@@ -100,6 +107,11 @@ class CandidateBatch:
         return len(self.docs)
 
     @cached_property
+    def tf_ptr(self) -> Ints:
+        """First match of each query in the `matches` of a field, (n_queries + 1,) int64."""
+        return pointers(np.diff(self.query_ptr) * np.diff(self.term_ptr))
+
+    @cached_property
     def history_queries(self) -> Sequence[Any]:
         """The queries as the families need them that are learned from judgements."""
         return [self.history.query(self, query) for query in range(len(self.words))]
@@ -153,6 +165,8 @@ class FieldBlock:
         Tokens of the field (the exact count).
     columns : dict from str to ndarray
         Columns that are computed already, by family, see `recipe.columns_of`.
+    saturations : dict from tuple to ndarray
+        What `bm25_saturation` has returned, by its parameters.
 
     """
 
@@ -162,6 +176,7 @@ class FieldBlock:
     collection_freq: Ints
     lengths: NDArray[np.int32]
     columns: dict[str, NDArray[np.float32]] = dataclass_field(default_factory=dict)
+    saturations: dict[tuple[float, ...], Floats] = dataclass_field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -169,25 +184,20 @@ class FieldBlock:
         return len(self.lengths)
 
     @cached_property
-    def tf_ptr(self) -> Ints:
-        """First match of each query in `matches`, (n_queries + 1,) int64."""
-        return pointers(np.diff(self.candidates.query_ptr) * np.diff(self.candidates.term_ptr))
-
-    @cached_property
     def matches(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Term frequencies and first tokens, (n_matches,) int32.
 
-        With T terms in query q, those of row r begin at tf_ptr[q] + (r - query_ptr[q]) * T, one for each query term.
-        A first token is the number of the document's tokens of terms with a lower number: the term's positions in the
-        document begin after so many positions of the document; 0 where tf is 0.
+        With T terms in query q, those of row r begin at tf_ptr[q] + (r - query_ptr[q]) * T, one for each query term, of
+        the candidates' tf_ptr. A first token is the number of the document's tokens of terms with a lower number: the
+        term's positions in the document begin after so many positions of the document; 0 where tf is 0.
         """
         batch = self.candidates
-        tf, first_tokens = np.zeros((2, self.tf_ptr[-1]), dtype=np.int32)
+        tf, first_tokens = np.zeros((2, batch.tf_ptr[-1]), dtype=np.int32)
         _fill_matches(
             (batch.query_ptr, batch.docs, batch.term_ptr, batch.terms),
             postings(self.field),
             np.zeros(len(self.field.doc_freq), dtype=np.int32),
-            self.tf_ptr,
+            batch.tf_ptr,
             tf,
             first_tokens,
         )
@@ -195,10 +205,9 @@ class FieldBlock:
 
     def tf_of(self, query: int) -> NDArray[np.int32]:
         """Return the term frequencies of one query, (n_rows, n_terms) int32."""
-        shape = [
-            int(np.diff(ptr[query : query + 2])[0]) for ptr in (self.candidates.query_ptr, self.candidates.term_ptr)
-        ]
-        return self.matches[0][self.tf_ptr[query] : self.tf_ptr[query + 1]].reshape(shape)
+        batch = self.candidates
+        shape = [int(np.diff(ptr[query : query + 2])[0]) for ptr in (batch.query_ptr, batch.term_ptr)]
+        return self.matches[0][batch.tf_ptr[query] : batch.tf_ptr[query + 1]].reshape(shape)
 
     @cached_property
     def idf(self) -> Floats:
@@ -211,6 +220,12 @@ class FieldBlock:
         return burstiness(self.doc_freq, self.collection_freq, self.field.n_docs_with)
 
     @cached_property
+    def unique_terms(self) -> Ints:
+        """Distinct terms of each row's field, (n_rows,)."""
+        doc_ptr = self.field.doc_ptr
+        return doc_ptr[self.candidates.docs + 1] - doc_ptr[self.candidates.docs]
+
+    @cached_property
     def lucene_lengths(self) -> NDArray[np.int32]:
         """Length of each row's field as Lucene stores it in one byte, (n_rows,) int32 tokens."""
         return lucene_lengths(self.lengths)
@@ -220,18 +235,19 @@ class FieldBlock:
 
         longest  tokens; longer fields count as if they had so many
         """
-        relative = np.minimum(self.lucene_lengths.astype(np.float64), longest) / (self.field.average_length or 1.0)
-        return recipe.bm25_k1 * (1.0 - recipe.bm25_b + recipe.bm25_b * relative)
+        parameters = recipe.bm25_k1, recipe.bm25_b, longest
+        if parameters not in self.saturations:
+            lengths = np.minimum(self.lucene_lengths, longest)
+            self.saturations[parameters] = half_saturation(lengths, self.field, *parameters[:2])
+        return self.saturations[parameters]
 
 
 def match(candidates: CandidateBatch, field: FieldArrays) -> FieldBlock:
     """Return the candidates matched with a field."""
-    terms = candidates.terms
     source = field.collection or field
-    known = np.flatnonzero((terms >= 0) & (terms < len(source.doc_freq)))
-    doc_freq, collection_freq = np.zeros((2, len(terms)), dtype=np.int64)
-    doc_freq[known] = source.doc_freq[terms[known]]
-    collection_freq[known] = source.collection_freq[terms[known]]
+    doc_freq, collection_freq = np.zeros((2, len(candidates.terms)), dtype=np.int64)
+    frequencies = read_only_view(source.doc_freq), read_only_view(source.collection_freq)
+    _fill_frequencies(candidates.terms, *frequencies, doc_freq, collection_freq)
     block = FieldBlock(candidates, field, doc_freq, collection_freq, np.asarray(field.lengths[candidates.docs]))
     if field.collection is not None:  # a term of the query's texts that no document of the index holds counts once
         for query in range(len(candidates.words)):
@@ -240,6 +256,15 @@ def match(candidates: CandidateBatch, field: FieldArrays) -> FieldBlock:
             doc_freq[of_query] = np.maximum(doc_freq[of_query], held)
             collection_freq[of_query] = np.maximum(collection_freq[of_query], held)
     return block
+
+
+@kernel()
+def _fill_frequencies(terms, all_doc_freq, all_collection_freq, doc_freq, collection_freq):  # type: ignore[no-untyped-def]
+    """Fill `doc_freq` and `collection_freq` (n_query_terms,), which are 0 before, of the terms that have some."""
+    for index in range(len(terms)):
+        if 0 <= terms[index] < len(all_doc_freq):
+            doc_freq[index] = all_doc_freq[terms[index]]
+            collection_freq[index] = all_collection_freq[terms[index]]
 
 
 @kernel()

@@ -68,7 +68,6 @@ def resolved(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe:
         "encoder": None if records.encoded is None else records.encoded.name,
         "history": None if records.history is None else records.history.checksum,
     }
-    check_resources(recipe, found)
     names = {
         "fields": tuple(forward.fields),
         "numbers": tuple(forward.numbers),
@@ -96,6 +95,7 @@ def _resolved(
     """
     names = dict(known)
     found = dict(made_with)
+    check_resources(recipe, found)
     spaces = (*spaces, ENCODER) if found["encoder"] else spaces
     families = recipe.families
     if families is None:

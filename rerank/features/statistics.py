@@ -1,7 +1,7 @@
 """Statistics of a field that several families use: idf, lengths as Lucene encodes them, vector norms."""
 
 from collections.abc import Callable, Sequence
-from functools import cache, wraps
+from functools import wraps
 from threading import Lock
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.runtime.elementary import array_exp, array_log, array_log1p, array_log2
+from rerank.runtime.elementary import array_log, exp, log1p, log2
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.types import CONTENTS, FieldArrays, Floats, ForwardIndex
@@ -18,7 +18,7 @@ from rerank.vectors.vectors import log_idf
 
 Result = TypeVar("Result")
 LEAST_BURSTINESS = 0.2
-_EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below it is the identity
+EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below it is the identity
 
 
 def cached_by_field(compute: Callable[[FieldArrays], Result]) -> Callable[[FieldArrays], Result]:
@@ -46,8 +46,18 @@ def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
 
     `BM25Similarity.idf` of Lucene, which rounds it to float32.
     """
-    doc_freq = np.asarray(doc_freq, dtype=np.float64)
-    return np.where(doc_freq > 0, array_log1p((n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5)), 0.0)
+    df = np.ascontiguousarray(doc_freq, dtype=np.int64)
+    out = np.empty(len(df))
+    _fill_idf(df, n_docs_with, out)
+    return out
+
+
+@kernel()
+def _fill_idf(doc_freq, n_docs_with, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_terms,) with the idf of terms; 0 where no document holds them."""
+    for term in range(len(doc_freq)):
+        df = np.float64(doc_freq[term])
+        out[term] = log1p((n_docs_with - df + 0.5) / (df + 0.5)) if df > 0.0 else 0.0
 
 
 def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -57,17 +67,28 @@ def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
 
     `SmallFloat.intToByte4` and `SmallFloat.byte4ToInt` of Lucene.
     """
-    table = _lucene_length_table()
-    return table[np.searchsorted(table, lengths, side="right") - 1]
+    out = np.empty(len(lengths), np.int32)
+    _fill_lucene_lengths(np.asarray(lengths), out)
+    return out
 
 
-@cache
-def _lucene_length_table() -> NDArray[np.int32]:
-    code = np.arange(256 - _EXACT_LENGTHS, dtype=np.int64)
-    mantissa = code & 7
-    shift = (code >> 3) - 1
-    steps = np.where(shift < 0, mantissa, (mantissa | 8) << np.maximum(shift, 0))
-    return np.concatenate([np.arange(_EXACT_LENGTHS), _EXACT_LENGTHS + steps]).astype(np.int32)
+@kernel()
+def _fill_lucene_lengths(lengths: Any, out: Any) -> None:
+    """Fill `out` (n,) int32, see `lucene_lengths`."""
+    for row in range(len(lengths)):
+        above: Any = max(np.int64(lengths[row]) - EXACT_LENGTHS, 0)
+        bits = 0  # that are rounded to 0
+        while above >> bits >= 16:
+            bits += 1
+        out[row] = lengths[row] - (above - (above >> bits << bits))
+
+
+def half_saturation(lengths: NDArray[Any], field: FieldArrays, k1: float, b: float) -> Floats:
+    """Return BM25's k1 * (1 - b + b * dl / avgdl) of documents: the tf at which half of the idf is reached.
+
+    Shapes: lengths (n,), as `lucene_lengths` returns them.
+    """
+    return k1 * (1.0 - b + b * (lengths / (field.average_length or 1.0)))
 
 
 def kept_by_size(compute: Callable[[FieldArrays], Floats]) -> Callable[[FieldArrays], Floats]:
@@ -105,8 +126,19 @@ def burstiness(doc_freq: ArrayLike, collection_freq: ArrayLike, n_docs_with: int
     topic come several times where they come at all; words of any text, as rare as they may be, once. The constant keeps
     terms of short fields alike, where each comes once.
     """
-    df, cf = (np.maximum(counts, 1) / max(n_docs_with, 1) for counts in (doc_freq, collection_freq))
-    return LEAST_BURSTINESS + np.maximum(array_log2(1.0 - array_exp(-cf)) - array_log2(df), 0.0)
+    df, cf = (np.ascontiguousarray(counts, dtype=np.int64) for counts in (doc_freq, collection_freq))
+    out = np.empty(len(df))
+    _fill_burstiness(df, cf, max(n_docs_with, 1), out)
+    return out
+
+
+@kernel()
+def _fill_burstiness(doc_freq, collection_freq, n_docs_with, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_terms,), see `burstiness`."""
+    for term in range(len(doc_freq)):
+        df = max(doc_freq[term], 1) / n_docs_with
+        cf = max(collection_freq[term], 1) / n_docs_with
+        out[term] = LEAST_BURSTINESS + max(log2(1.0 - exp(-cf)) - log2(df), 0.0)
 
 
 @cached_by_field

@@ -50,11 +50,21 @@ class ExpansionFeatures(DocumentFamily):
         """Return BM25 of each document's field."""
         hidden = query.hidden
         key = type(self), hidden.tobytes()  # of one fold, or none
-        ptr, docs, scores = history.prepared(key, partial(_word_scores, history, hidden))
-        counts = np.diff(ptr)[query.words]
-        rows, _ = rows_of_groups(ptr, query.words)
-        weights = np.repeat(query.freqs, counts) * scores[rows]
-        return np.bincount(docs[rows], weights, history.forward.n_docs).astype(np.float64, copy=False)
+        ptr, docs, of_words = history.prepared(key, partial(_word_scores, history, hidden))
+        scores = np.zeros(history.forward.n_docs)
+        _add_by_word(query.words, query.freqs, ptr, docs, of_words, scores)
+        return scores
+
+
+@kernel()
+def _add_by_word(words, weights, ptr, numbers, values, out):  # type: ignore[no-untyped-def]
+    """Add to `out` the values of some words times their weights, at the numbers of documents or queries.
+
+    ptr, numbers, values  of all words: values of word w are [ptr[w], ptr[w + 1])
+    """
+    for index in range(len(words)):
+        for row in range(ptr[words[index]], ptr[words[index] + 1]):
+            out[numbers[row]] += weights[index] * values[row]
 
 
 def _word_scores(history: IndexHistory, hidden: Ints) -> tuple[Ints, NDArray[np.int32], Floats]:
@@ -101,10 +111,8 @@ class NeighbourFeatures(DocumentFamily):
     def document_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
         """Return how relevant each document is to the nearest queries."""
         ptr, queries, query_weights = prepared
-        counts = np.diff(ptr)[query.words]
-        rows, _ = rows_of_groups(ptr, query.words)
-        products = np.repeat(query.weights, counts) * query_weights[rows]
-        cosines = np.bincount(queries[rows], products, len(history.judged.query_ids)).astype(np.float64, copy=False)
+        cosines = np.zeros(len(history.judged.query_ids))
+        _add_by_word(query.words, query.weights, ptr, queries, query_weights, cosines)
         return relevant_to_nearest(cosines, history, query, most=30, power=2)
 
 
@@ -116,15 +124,33 @@ def relevant_to_nearest(cosines: Floats, history: IndexHistory, query: HistoryQu
     """
     judged = history.judged
     cosines[query.hidden] = 0.0
-    least = np.partition(cosines, -most)[-most] if len(cosines) > most else 0.0
-    near = np.flatnonzero((cosines > 0.0) & (cosines >= least))
-    nearest = near[np.argsort(-cosines[near], kind="stable")[:most]]
-    counts = np.diff(judged.doc_ptr)[nearest]
-    rows, _ = rows_of_groups(judged.doc_ptr, nearest)
-    weights = np.repeat((cosines[nearest] ** 2) ** (power // 2), counts)
-    return np.bincount(judged.docs[rows], weights * judged.gains[rows], history.forward.n_docs).astype(
-        np.float64, copy=False
-    )
+    out = np.zeros(history.forward.n_docs)
+    _add_gains(cosines, most, power, judged.doc_ptr, judged.docs, judged.gains, out)
+    return out
+
+
+@kernel()
+def _add_gains(cosines, most, power, doc_ptr, docs, gains, out):  # type: ignore[no-untyped-def]
+    """Add cosine^power * gain to `out` (n_docs,) for the `most` queries of the greatest cosines above 0.
+
+    doc_ptr, docs, gains  documents and gains of query q are [doc_ptr[q], doc_ptr[q + 1])
+    """
+    nearest = np.empty(most, np.int64)
+    n_nearest = 0
+    for query in range(len(cosines)):
+        cosine = cosines[query]
+        if not cosine > 0.0 or (n_nearest == most and cosine <= cosines[nearest[most - 1]]):
+            continue
+        index = min(n_nearest, most - 1)
+        while index > 0 and cosines[nearest[index - 1]] < cosine:
+            nearest[index] = nearest[index - 1]
+            index -= 1
+        nearest[index] = query
+        n_nearest = min(n_nearest + 1, most)
+    for query in nearest[:n_nearest]:
+        weight = (cosines[query] ** 2) ** (power // 2)
+        for row in range(doc_ptr[query], doc_ptr[query + 1]):
+            out[docs[row]] += weight * gains[row]
 
 
 def _scores(name: str, nearest: int, power: int) -> tuple[Feature, Feature]:

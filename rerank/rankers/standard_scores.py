@@ -16,7 +16,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rerank.types import Floats, RankingData, query_rows
+from rerank.runtime.kernels import kernel
+from rerank.types import Floats, RankingData
 
 RANK = "run.rank"
 DEPTH = 100
@@ -35,21 +36,47 @@ SCORES = {  # with the family of each
 
 def standardised(data: RankingData, names: Sequence[str]) -> dict[str, Floats]:
     """Return z of each score among some features, (n_rows,), by its name."""
-    query = query_rows(data.query_ptr)
-    first = data.column(RANK) <= DEPTH if RANK in names else np.ones(data.n_rows, dtype=np.bool_)
-    of = query[first]
-    counts = np.maximum(np.bincount(of, minlength=len(data)), 1)
+    is_first = data.column(RANK) <= DEPTH if RANK in names else np.ones(data.n_rows, dtype=np.bool_)
     out = {}
     for name in filter(SCORES.__contains__, names):
-        values = data.column(name)
-        least, lowest, highest = np.full((3, len(data)), np.array([[np.inf], [np.inf], [-np.inf]]))
-        np.fmin.at(least, query, values)
-        values = np.where(np.isnan(values), np.where(np.isfinite(least), least, 0.0)[query], values)
-        np.minimum.at(lowest, of, values[first])
-        np.maximum.at(highest, of, values[first])
-        centred = values - (np.bincount(of, values[first], len(data)) / counts)[query]
-        deviation = np.sqrt(np.bincount(of, centred[first] ** 2, len(data)) / counts)
-        spreads = (highest > lowest) & (deviation > 0.0)
-        z = centred / np.where(spreads, deviation, 1.0)[query]
-        out[name] = np.where(spreads[query], np.clip(z, -LARGEST, LARGEST), 0.0)
+        out[name] = data.column(name)
+        _standardise(data.query_ptr, is_first, out[name])
     return out
+
+
+@kernel()
+def _standardise(query_ptr, is_first, values):  # type: ignore[no-untyped-def]
+    """Put z in place of the values (n_rows,) of a score, by mean and deviation of those of each query that are first.
+
+    is_first  (n_rows,) bool
+    """
+    for query in range(len(query_ptr) - 1):
+        of_query = values[query_ptr[query] : query_ptr[query + 1]]
+        is_counted = is_first[query_ptr[query] : query_ptr[query + 1]]
+        least = np.inf
+        for value in of_query:
+            least = value if value < least else least
+        least = least if np.isfinite(least) else 0.0
+        count = 0
+        total = 0.0
+        lowest = np.inf
+        highest = -np.inf
+        for row in range(len(of_query)):
+            if np.isnan(of_query[row]):
+                of_query[row] = least
+            if is_counted[row]:
+                count += 1
+                total += of_query[row]
+                lowest = min(lowest, of_query[row])
+                highest = max(highest, of_query[row])
+        squares = 0.0
+        for row in range(len(of_query)):
+            of_query[row] -= total / max(count, 1)
+            if is_counted[row]:
+                squares += of_query[row] ** 2
+        deviation = np.sqrt(squares / max(count, 1))
+        for row in range(len(of_query)):
+            if highest > lowest and deviation > 0.0:
+                of_query[row] = min(max(of_query[row] / deviation, -LARGEST), LARGEST)
+            else:
+                of_query[row] = 0.0

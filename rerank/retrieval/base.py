@@ -16,11 +16,45 @@ from rerank.types.retriever import K1, B
 from rerank.vectors.query_vectors import Encoded
 from rerank.vectors.vectors import Vectors
 
-Hits = tuple[Ints, Floats]  # document numbers and scores of one query, best first
 _REGISTRY: Registry[Source] = Registry("source of candidates", "rerank.retrieval.sources", of_instances=True)
 known_sources = _REGISTRY.known
 source = _REGISTRY.get
 register = _REGISTRY.register
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """Documents that a source found, by number.
+
+    Parameters
+    ----------
+    query_ptr : ndarray of shape (n_queries + 1,), int64
+        Rows of query q: [query_ptr[q], query_ptr[q + 1]), in trec_eval's order.
+    docs : ndarray of shape (n_rows,), int64
+        Document numbers, as in the forward arrays.
+    scores : ndarray of shape (n_rows,), float64
+        Scores.
+    name : str
+        Name of the run, see `Run.retriever`.
+
+    """
+
+    query_ptr: Ints
+    docs: Ints
+    scores: Floats
+    name: str
+
+    @classmethod
+    def joined(cls, parts: Iterable[tuple[Ints, Floats]], name: str) -> Hits:
+        """Return the document numbers and scores of each query, see `best_hits`, as one object."""
+        parts = list(parts)
+        docs = np.concatenate([np.empty(0, np.int64), *(docs for docs, _ in parts)])
+        scores = np.concatenate([np.empty(0), *(scores for _, scores in parts)])
+        return cls(pointers([len(docs) for docs, _ in parts]), docs, scores, name)
+
+    def run(self, query_ids: Ids, doc_ids: Ids) -> Run:
+        """Return the run of the queries of these ids; doc_ids (n_docs,) are those of all documents."""
+        return Run(query_ids, self.query_ptr, doc_ids[self.docs], self.scores, self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,31 +120,24 @@ class Source(ABC):
     reads: ClassVar[tuple[str, ...]] = ()  # resources of the index: "vectors", "history", "encoder"
 
     @abstractmethod
-    def search(self, inputs: SearchInputs, k: int) -> Run:
+    def hits(self, inputs: SearchInputs, k: int) -> Hits:
         """Return the k best documents of each query; raise InvalidInputError where an input is missing."""
 
-
-def run_of_hits(query_ids: Sequence[str] | Ids, doc_ids: Ids, hits: Iterable[Hits], name: str) -> Run:
-    """Return the run of the hits of each query.
-
-    doc_ids  (n_docs,) ids of all documents
-    """
-    parts = list(hits)
-    docs = np.concatenate([np.empty(0, np.int64), *(docs for docs, _ in parts)])
-    scores = np.concatenate([np.empty(0), *(scores for _, scores in parts)])
-    return Run(id_array(list(query_ids)), pointers([len(docs) for docs, _ in parts]), doc_ids[docs], scores, name)
+    def search(self, inputs: SearchInputs, k: int) -> Run:
+        """Return the run of `hits`."""
+        return self.hits(inputs, k).run(id_array(list(inputs.query_ids)), inputs.forward.doc_ids)
 
 
-def best_hits(docs: Ints, scores: Floats, doc_ids: Ids, k: int) -> Hits:
+def best_hits(docs: Ints, scores: Floats, k: int, places: Ints | None = None) -> tuple[Ints, Floats]:
     """Return the k documents of the greatest scores, ties by document id, descending, as trec_eval orders them.
 
     docs, scores  (n,) document numbers and scores
-    doc_ids       (n_docs,) ids of all documents
+    places        (n_docs,) of the documents by id; None where their numbers ascend with the ids
     """
     if len(docs) > k:
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
         near = np.flatnonzero(scores >= least)
         docs = docs[near]
         scores = scores[near]
-    order = np.lexsort((doc_ids[docs], scores))[::-1][:k]
+    order = np.lexsort((docs if places is None else places[docs], scores))[::-1][:k]
     return docs[order], scores[order]

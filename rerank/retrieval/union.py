@@ -16,15 +16,15 @@ from dataclasses import dataclass, field as dataclass_field, replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.metrics.ranked_lists import ranks
-from rerank.retrieval.base import SearchInputs, source
+from rerank.retrieval.base import Hits, SearchInputs, source
 from rerank.retrieval.candidates import Candidates, Part
 from rerank.retrieval.fusion import RRF_K, reciprocal_ranks
-from rerank.retrieval.pool import QueryRows, pooled
-from rerank.types import ForwardIndex, Ids, Ints, Run, id_array, pointers, sort_keys
-from rerank.types.ids import id_texts
+from rerank.runtime.kernels import kernel
+from rerank.types import Floats, ForwardIndex, Ids, Ints, Run, id_array, pointers, query_rows
 from rerank.types.order import scores_and_ranks
 
 _STEP = 2.0**-19  # between scores of documents that only others hold, by the greatest score of the query
@@ -87,15 +87,21 @@ class UnionRun(Run):
 
 def search_union(inputs: SearchInputs, candidates: Candidates) -> UnionRun:
     """Return the union of the documents of each source."""
-    runs = {part.name: _search(inputs, part) for part in candidates.sources}
     query_ids = id_array(list(inputs.query_ids))
-    united = _united([run.select(run.query_numbers(query_ids.tolist())) for run in runs.values()], query_ids)
-    return replace(united, name=candidates.tag, sources=runs)
+    doc_ids = inputs.forward.doc_ids
+    hits = []
+    runs = {}
+    for part in candidates.sources:
+        if part.file is None:
+            hits.append(source(part.name).hits(inputs, part.k or 0))
+            runs[part.name] = hits[-1].run(query_ids, doc_ids)
+        else:
+            runs[part.name] = _run_of_part(inputs, part)
+            hits.append(_hits_of_run(runs[part.name], query_ids, inputs.forward))
+    return replace(_united(hits, query_ids, doc_ids), name=candidates.tag, sources=runs)
 
 
-def _search(inputs: SearchInputs, part: Part) -> Run:
-    if part.file is None:
-        return source(part.name).search(inputs, part.k or 0)
+def _run_of_part(inputs: SearchInputs, part: Part) -> Run:
     if part.name not in inputs.runs:
         raise InvalidInputError(
             f"candidates: expected the run {part.name}, got none. Name its file (run:FILE), or bind it to the index "
@@ -118,22 +124,80 @@ def run_of_part(run: Run, part: Part, forward: ForwardIndex) -> Run:
     return run
 
 
-def _united(runs: Sequence[Run], query_ids: Ids) -> UnionRun:
-    """Return the documents of the first run, and behind them others in the order of their reciprocal rank fusion."""
-    by_rank = [replace(run, scores=scores_and_ranks(run.query_ptr, run.scores)[:, 1]) for run in runs[1:]]
-    pool = pooled([QueryRows.of(run, query_ids) for run in (runs[0], *by_rank)], 0, len(query_ids), lowest=True)
-    is_added = pool.ranks[0] == 0  # whose score is the lowest of the first run, or 0
-    fused = reciprocal_ranks(np.where((pool.ranks[1:] > 0) & is_added, pool.scores[1:], 0.0), RRF_K)
-    place = np.where(is_added, len(is_added), pool.ranks[0])
-    order = np.lexsort((*(~key for key in sort_keys(pool.doc_ids)), -fused, place, pool.query))
-    query = pool.query[order]
+def _hits_of_run(run: Run, query_ids: Ids, forward: ForwardIndex) -> Hits:
+    """Return the documents of some queries of a run; of a query that it lacks, none."""
+    own = run.select(run.query_numbers(query_ids.tolist()))
+    counts = np.zeros(len(query_ids), np.int64)
+    counts[np.isin(query_ids, own.query_ids)] = np.diff(own.query_ptr)
+    return Hits(pointers(counts), forward.doc_numbers(own.doc_ids), own.scores, own.name)
+
+
+def _united(hits: Sequence[Hits], query_ids: Ids, doc_ids: Ids) -> UnionRun:
+    """Return the documents of the first source, and behind them others in the order of their fused ranks."""
+    docs, rows, query_ptr = _pooled(hits, len(doc_ids))
+    query = query_rows(query_ptr)
+    is_added = rows[0] < 0
+    places = _of_rows([ranks(found.query_ptr) + 1 for found in hits], rows)
+    tied = _of_rows([scores_and_ranks(found.query_ptr, found.scores)[:, 1] for found in hits], rows)
+    fused = np.where(is_added, reciprocal_ranks(tied[1:], RRF_K), 0.0)
+    order = np.lexsort((-docs, -fused, places[0], is_added, query))
     is_added = is_added[order]
-    query_ptr = pointers(np.bincount(query, minlength=len(query_ids)))
-    greatest = np.ones(len(query_ids))
-    np.maximum.at(greatest, pool.query, np.abs(pool.scores[0]))
     begins = np.append(True, (np.diff(fused[order]) != 0.0) | ~is_added[:-1] | (np.diff(query) != 0))[: len(query)]
     first = np.maximum.accumulate(np.where(begins, np.arange(len(query)), 0))  # of equal ones
-    number = ranks(query_ptr)[first] + 1 - np.bincount(query, ~is_added, len(query_ids))[query]
-    scores = pool.scores[0, order] - greatest[query] * _STEP * np.where(is_added, number, 0.0)
-    best_ranks = np.where(pool.ranks > 0, pool.ranks, pool.ranks.max(initial=1)).min(axis=0)[order]
-    return UnionRun(query_ids, query_ptr, id_texts(pool.doc_ids[order]), scores, best_ranks=best_ranks)
+    number = ranks(query_ptr)[first] + 1 - np.diff(hits[0].query_ptr)[query]
+    own = np.append(hits[0].scores, 0.0)[rows[0, order]]
+    least, greatest = _extremes(hits[0])
+    scores = np.where(is_added, least[query] - greatest[query] * _STEP * number, own)
+    best_ranks = np.where(places > 0, places, places.max(initial=1)).min(axis=0)[order]
+    return UnionRun(query_ids, query_ptr, doc_ids[docs[order]], scores, best_ranks=best_ranks)
+
+
+def _of_rows(values: Sequence[NDArray[Any]], rows: Ints) -> NDArray[Any]:
+    """Return the value of each source's row, (n_sources, n_documents); 0 where it has not found the document."""
+    return np.array([np.append(own, own.dtype.type(0))[of] for own, of in zip(values, rows, strict=True)])
+
+
+def _extremes(hits: Hits) -> tuple[Floats, Floats]:
+    """Return the lowest score of each query, 0 without one, and its greatest absolute score, at least 1."""
+    filled = np.flatnonzero(np.diff(hits.query_ptr))
+    lowest, greatest = np.zeros(len(hits.query_ptr) - 1), np.ones(len(hits.query_ptr) - 1)
+    if len(filled):
+        starts = hits.query_ptr[filled]
+        lowest[filled] = np.minimum.reduceat(hits.scores, starts)
+        greatest[filled] = np.maximum(np.maximum.reduceat(np.abs(hits.scores), starts), 1.0)
+    return lowest, greatest
+
+
+def _pooled(hits: Sequence[Hits], n_docs: int) -> tuple[Ints, Ints, Ints]:
+    """Return the documents that any source has found, query by query.
+
+    Returns document numbers, the row of each in each source, (n_sources, n_documents), -1 for none, and query_ptr.
+    """
+    query_ptrs = np.array([found.query_ptr for found in hits])
+    query_ptrs += pointers(query_ptrs[:, -1])[:-1, None]
+    found = np.concatenate([found.docs for found in hits])
+    docs = np.empty(len(found), np.int64)
+    rows = np.full((len(hits), len(found)), -1)
+    query_ptr = np.zeros(query_ptrs.shape[1], np.int64)
+    _pool(query_ptrs, found, np.zeros(n_docs, np.int64), docs, rows, query_ptr)
+    return docs[: query_ptr[-1]], rows[:, : query_ptr[-1]], query_ptr
+
+
+@kernel()
+def _pool(query_ptrs, found, slots, docs, rows, query_ptr):  # type: ignore[no-untyped-def]
+    """Fill `docs`, `rows` and `query_ptr`, see `_pooled`.
+
+    query_ptrs  (n_sources, n_queries + 1) rows of each query in `found`, the documents of all sources
+    slots       (n_docs,) work space, 0 before: the number of documents up to the one of this number
+    """
+    n_docs = 0
+    for query in range(len(query_ptr) - 1):
+        for number in range(len(query_ptrs)):
+            for row in range(query_ptrs[number, query], query_ptrs[number, query + 1]):
+                doc = found[row]
+                if slots[doc] <= query_ptr[query]:
+                    docs[n_docs] = doc
+                    n_docs += 1
+                    slots[doc] = n_docs
+                rows[number, slots[doc] - 1] = row - query_ptrs[number, 0]
+        query_ptr[query + 1] = n_docs

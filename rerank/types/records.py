@@ -31,7 +31,7 @@ from rerank.types.data_frames import (
     number_column,
     rows_as_frame,
 )
-from rerank.types.ids import Ids, id_array, sort_keys
+from rerank.types.ids import Ids, id_array, id_bytes, sort_keys
 from rerank.types.order import trec_order
 from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_rows, rows_of_groups
 from rerank.types.query_table import QueryTable, group_rows, numbered
@@ -604,9 +604,10 @@ class Run(QueryValues[float]):
             The rows, ascending.
 
         """
-        n_queries = len(self)
-        own = Qrels(self.query_ids, np.arange(n_queries + 1), self.query_ids, np.zeros(n_queries, np.int64))
-        return own.matches(self.query_ids, self.query_ptr, self.stored_ids)[0]
+        ids = id_bytes(self.query_ids) if self.stored_ids.dtype.kind == "S" else self.query_ids
+        rows = zip(self.query_ptr[:-1].tolist(), self.query_ptr[1:].tolist(), ids, strict=True)
+        parts = [first + np.flatnonzero(self.stored_ids[first:last] == own) for first, last, own in rows]
+        return np.concatenate([np.empty(0, np.int64), *parts])
 
     def without_own(self) -> Self:
         """Return the run without the document that has the id of its query.

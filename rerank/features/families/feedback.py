@@ -396,7 +396,7 @@ class FeedbackFeatures(FieldFamily):
             max(MAX_DOC_SHARE * field.n_docs_with, 1.0),
             vector_norms(field),
             block.bm25_saturation(recipe),
-            int((field.doc_ptr[batch.docs + 1] - field.doc_ptr[batch.docs]).max(initial=0)),
+            int(block.unique_terms.max(initial=0)),
             (recipe.rm3_share, recipe.rocchio_alpha, recipe.rocchio_beta),
             out,
         )

@@ -175,11 +175,10 @@ class LetorFeatures(FieldFamily):
         """Fill `out` (n_rows, 26)."""
         batch = block.candidates
         field = block.field
-        unique_terms = field.doc_ptr[batch.docs + 1] - field.doc_ptr[batch.docs]
         _fill(
             (batch.query_ptr, batch.term_ptr, block.matches[0]),
             (batch.query_freq, block.idf, block.collection_freq / max(field.n_tokens, 1), block.burstiness),
-            (block.lengths, unique_terms, vector_norms(field)[batch.docs], block.bm25_saturation(recipe)),
+            (block.lengths, block.unique_terms, vector_norms(field)[batch.docs], block.bm25_saturation(recipe)),
             (recipe.lm_absolute_delta, recipe.lm_dirichlet_mu, recipe.lm_jelinek_mercer_lambda),
             out,
         )

@@ -45,7 +45,7 @@ def fill_passages(block: FieldBlock, recipe: Recipe, passages: Passages, out: ND
     best = np.zeros(batch.n_rows, dtype=np.int64)
     _fill(
         (batch.query_ptr, batch.docs, batch.term_ptr, batch.query_freq),
-        (block.tf_ptr, *block.matches, block.idf),
+        (block.candidates.tf_ptr, *block.matches, block.idf),
         (read_only_view(field.position_ptr), read_only_view(field.positions)),
         field_spans(field),
         block.bm25_saturation(recipe, passages.window),

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
-from rerank.runtime.elementary import array_log, array_log1p, array_log2
-from rerank.types import Floats, Ints, query_rows
+from rerank.runtime.elementary import log, log1p, log2
+from rerank.runtime.kernels import kernel
 
 _KNOWN = (Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM)
 _HE = "He & Ounis, SPIRE 2004"
@@ -83,25 +83,43 @@ class PerformanceFeatures(FieldFamily):
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 6)."""
         batch = block.candidates
-        values = np.full((len(batch.words), len(self.listed)), np.nan)
-        rows = np.flatnonzero(block.doc_freq > 0)
-        ends = np.searchsorted(rows, batch.term_ptr)
-        counts = np.diff(ends)
-        for count in np.unique(counts[counts > 0]):  # queries with as many known terms together
-            queries = np.flatnonzero(counts == count)
-            values[queries] = _predictors(block, rows[ends[queries][:, None] + np.arange(count)])
-        out[:] = values[query_rows(batch.query_ptr)]
+        _fill(
+            (batch.query_ptr, batch.term_ptr, batch.query_freq),
+            (block.doc_freq, block.collection_freq, block.idf),
+            max(block.field.n_docs_with, 1),
+            max(block.field.n_tokens, 1),
+            out,
+        )
 
 
-def _predictors(block: FieldBlock, rows: Ints) -> Floats:
-    """Return the columns of some queries, (n_queries, 6), from the rows (n_queries, n_terms) of their known terms."""
-    df = block.doc_freq[rows]
-    cf = block.collection_freq[rows]
-    idf = block.idf[rows]
-    share = cf / block.field.n_tokens
-    query_freq = block.candidates.query_freq[rows]
-    r = query_freq / query_freq.sum(axis=1, keepdims=True)
-    scq = (1.0 + array_log(cf)) * array_log1p(block.field.n_docs_with / df)
-    scs = (r * array_log2(r / share)).sum(axis=1)
-    frequent = df.max(axis=1) / block.field.n_docs_with
-    return np.stack((scs, scq.sum(axis=1), scq.mean(axis=1), scq.max(axis=1), idf.std(axis=1), frequent), axis=1)
+@kernel()
+def _fill(queries, of_terms, n_docs_with, n_tokens, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_rows, 6) float32; the rows of a query without a known term are NaN.
+
+    queries   query_ptr, term_ptr, query_freq as in CandidateBatch
+    of_terms  df, cf and idf of the query terms
+    """
+    query_ptr, term_ptr, query_freq = queries
+    doc_freq, collection_freq, all_idf = of_terms
+    values = np.empty(6)
+    for query in range(len(query_ptr) - 1):
+        known = term_ptr[query] + np.flatnonzero(doc_freq[term_ptr[query] : term_ptr[query + 1]] > 0)
+        values[:] = 0.0
+        n_query_tokens = query_freq[known].sum()
+        mean_idf = 0.0
+        for term in known:
+            share = query_freq[term] / n_query_tokens
+            similarity = (1.0 + log(collection_freq[term])) * log1p(n_docs_with / doc_freq[term])
+            values[0] += share * log2(share / (collection_freq[term] / n_tokens))
+            values[1] += similarity
+            values[3] = max(values[3], similarity)
+            values[5] = max(values[5], doc_freq[term] / n_docs_with)
+            mean_idf += all_idf[term] / len(known)
+        for term in known:
+            values[4] += (all_idf[term] - mean_idf) ** 2
+        values[2] = values[1] / len(known)
+        values[4] = np.sqrt(values[4] / len(known))
+        if len(known) == 0:
+            values[:] = np.nan
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            out[row] = values

@@ -445,7 +445,7 @@ class ProximityFeatures(FieldFamily):
             block = match(batch, field)
         _fill(
             (batch.query_ptr, batch.docs, batch.term_ptr, batch.token_ptr, batch.tokens),
-            (block.tf_ptr, *block.matches, block.idf, block.collection_freq / max(field.n_tokens, 1)),
+            (block.candidates.tf_ptr, *block.matches, block.idf, block.collection_freq / max(field.n_tokens, 1)),
             (read_only_view(field.position_ptr), read_only_view(field.positions)),
             (block.lengths, block.bm25_saturation(recipe)),
             int(block.lengths.max(initial=0)),

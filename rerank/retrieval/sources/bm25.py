@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from rerank.features.families.feedback import MAX_DOC_SHARE
 from rerank.features.match import term_numbers
-from rerank.features.statistics import burstiness, cached_by_field, field_idf, lucene_lengths, postings
-from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of_hits
+from rerank.features.statistics import burstiness, cached_by_field, field_idf, half_saturation, lucene_lengths, postings
+from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register
 from rerank.runtime.elementary import array_log2
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order
-from rerank.types import BM25, FieldArrays, Floats, Ints, Run, pointers
+from rerank.types import BM25, FieldArrays, Floats, Ints, pointers
 from rerank.types.forward import counted_terms
 
 WeightedTerms = tuple[Ints, Floats]  # term numbers and weights
@@ -43,14 +43,19 @@ def inverted_field(field: FieldArrays) -> tuple[Ints, NDArray[np.int32], NDArray
     return term_ptr, docs, freqs
 
 
+@cached_by_field
+def _lucene_lengths(field: FieldArrays) -> NDArray[np.int32]:
+    """Return the length of the field of every document as Lucene stores it."""
+    return lucene_lengths(field.lengths)
+
+
 def weighted_bm25(
     field: FieldArrays, queries: Sequence[WeightedTerms], k1: float, b: float
 ) -> Iterator[tuple[Ints, Floats]]:
     """Yield the documents that hold a term of each query, ascending, and their scores."""
     inverted = inverted_field(field)
     idf = field_idf(field)
-    relative = lucene_lengths(np.asarray(field.lengths)).astype(np.float64) / (field.average_length or 1.0)
-    saturation = k1 * (1.0 - b + b * relative)
+    saturation = half_saturation(_lucene_lengths(field), field, k1, b)
     scores = np.zeros(len(field.lengths))
     for terms, weights in queries:
         _add_scores(*inverted, terms, weights * idf[terms], saturation, scores)
@@ -130,27 +135,25 @@ def _known_terms(inputs: SearchInputs) -> list[WeightedTerms]:
 class Bm25(Source):
     """Lucene's BM25, as `Index.search`."""
 
-    def search(self, inputs: SearchInputs, k: int) -> Run:
+    def hits(self, inputs: SearchInputs, k: int) -> Hits:
         """Return the k best documents of each query."""
-        return inputs.bm25_run(k)
+        run = inputs.bm25_run(k)
+        return Hits(run.query_ptr, inputs.forward.doc_numbers(run.doc_ids), run.scores, run.name)
 
 
 @register("rm3")
 class Rm3(Source):
     """Expansion by the 20 best terms of the first 10 documents, which have half of the weight."""
 
-    def search(self, inputs: SearchInputs, k: int) -> Run:
+    def hits(self, inputs: SearchInputs, k: int) -> Hits:
         """Return the k best documents of each query."""
-        name = f"rm3-docs={DOCUMENTS}-terms={RM3_TERMS}-share={SHARE}"
-        return run_of_hits(inputs.query_ids, inputs.forward.doc_ids, self._hits(inputs, k), name)
-
-    def _hits(self, inputs: SearchInputs, k: int) -> Iterator[Hits]:
         field = inputs.forward.fields[inputs.field]
         queries = _known_terms(inputs)
         first = weighted_bm25(field, queries, inputs.k1, inputs.b)
         queries = [
-            _expanded(field, terms, best_hits(docs, np.round(scores, 6), inputs.forward.doc_ids, DOCUMENTS)[0])
+            _expanded(field, terms, best_hits(docs, np.round(scores, 6), DOCUMENTS)[0])
             for terms, (docs, scores) in zip(queries, first, strict=True)
         ]
-        for docs, scores in weighted_bm25(field, queries, inputs.k1, inputs.b):
-            yield best_hits(docs, np.round(scores, 6), inputs.forward.doc_ids, k)
+        found = weighted_bm25(field, queries, inputs.k1, inputs.b)
+        best = (best_hits(docs, np.round(scores, 6), k) for docs, scores in found)
+        return Hits.joined(best, f"rm3-docs={DOCUMENTS}-terms={RM3_TERMS}-share={SHARE}")

@@ -38,14 +38,14 @@ from rerank.errors import InvalidInputError, log
 from rerank.features.match import gather_candidates
 from rerank.features.recipe import family
 from rerank.files.vectors import checked_vectors, read_vectors
-from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of_hits
+from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register
 from rerank.runtime.elementary import dot
 from rerank.runtime.fields import Record
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.store import Kind, Stored, kept
 from rerank.runtime.threads import in_threads, kernel_threads
-from rerank.types import Floats, Ids, Run
+from rerank.types import Floats, Ids, Ints, Run
 from rerank.vectors.vectors import LSI, unit_vectors
 
 EXACT = 50_000  # documents up to which all are compared
@@ -128,23 +128,29 @@ def _one_faiss_thread() -> Iterator[None]:
 
 
 def nearest_hits(
-    queries: NDArray[np.float32], documents: NDArray[np.float32], doc_ids: Ids, k: int, threads: int | None = None
-) -> list[Hits]:
+    queries: NDArray[np.float32],
+    documents: NDArray[np.float32],
+    k: int,
+    threads: int | None = None,
+    places: Ints | None = None,
+) -> list[tuple[Ints, Floats]]:
     """Return the k documents of the greatest cosine above 0 of each query.
 
-    Shapes: queries float32 (n_queries, dimensions); documents float32 (n_docs, dimensions); doc_ids (n_docs,).
+    queries    (n_queries, dimensions) float32
+    documents  (n_docs, dimensions) float32
+    places     as for `best_hits`
     """
     index, norms = prepared(documents)
     documents = read_only_view(documents)
     every = np.arange(len(norms))
 
-    def hits(query: int) -> Hits:
+    def hits(query: int) -> tuple[Ints, Floats]:
         docs = every if index is None else _near(index, queries[query], k)
         cosines = np.empty(len(docs), dtype=np.float32)
         _fill_cosines(queries[query], documents, docs, norms, cosines)
         scores: Floats = np.asarray(np.round(cosines.astype(np.float64), 6), dtype=np.float64)
         found = np.flatnonzero(scores > 0.0)
-        return best_hits(docs[found], scores[found], doc_ids, k)
+        return best_hits(docs[found], scores[found], k, places)
 
     with kernel_threads(threads) as n_threads:
         return in_threads(hits, range(len(queries)), n_threads)
@@ -190,7 +196,8 @@ def nearest_run(
             f"vectors: expected queries of {vectors.shape[1]} dimensions as the documents have, got "
             f"{of_queries.shape[1]}. Encode both with the same model."
         )
-    return run_of_hits(query_ids, doc_ids, nearest_hits(of_queries, vectors, doc_ids, int(k), threads), name)
+    places = np.argsort(np.argsort(doc_ids))
+    return Hits.joined(nearest_hits(of_queries, vectors, int(k), threads, places), name).run(query_ids, doc_ids)
 
 
 def _read(vectors: VectorsLike) -> tuple[Ids, Any]:
@@ -230,7 +237,7 @@ class Lsi(Source):
 
     reads = ("vectors",)
 
-    def search(self, inputs: SearchInputs, k: int) -> Run:
+    def hits(self, inputs: SearchInputs, k: int) -> Hits:
         """Return the k best documents of each query."""
         if inputs.vectors is None:
             raise InvalidInputError(
@@ -239,8 +246,8 @@ class Lsi(Source):
             )
         vectors = inputs.vectors
         queries = vectors.queries(LSI, inputs.query_terms)
-        hits = nearest_hits(queries, vectors.all_documents(LSI), inputs.forward.doc_ids, k, inputs.threads)
-        return run_of_hits(inputs.query_ids, inputs.forward.doc_ids, hits, f"lsi-dimensions={queries.shape[1]}")
+        nearest = nearest_hits(queries, vectors.all_documents(LSI), k, inputs.threads)
+        return Hits.joined(nearest, f"lsi-dimensions={queries.shape[1]}")
 
 
 @register("encoder")
@@ -249,7 +256,7 @@ class EncoderSource(Source):
 
     reads = ("encoder",)
 
-    def search(self, inputs: SearchInputs, k: int) -> Run:
+    def hits(self, inputs: SearchInputs, k: int) -> Hits:
         """Return the k best documents of each query."""
         encoded = inputs.encoded
         if encoded is None:
@@ -258,8 +265,7 @@ class EncoderSource(Source):
                 "--encoder NAME`, or Index.open(..., encoder=...)), or leave the source out."
             )
         queries = encoded.of_queries(inputs.query_ids)
-        hits = nearest_hits(queries, encoded.documents, inputs.forward.doc_ids, k, inputs.threads)
-        return run_of_hits(inputs.query_ids, inputs.forward.doc_ids, hits, f"encoder-{encoded.name}")
+        return Hits.joined(nearest_hits(queries, encoded.documents, k, inputs.threads), f"encoder-{encoded.name}")
 
 
 @register("history")
@@ -272,7 +278,7 @@ class JudgedNeighbours(Source):
     learned = True
     reads = ("history", "vectors")
 
-    def search(self, inputs: SearchInputs, k: int) -> Run:
+    def hits(self, inputs: SearchInputs, k: int) -> Hits:
         """Return the k best documents of each query."""
         if inputs.history is None:
             raise InvalidInputError(
@@ -285,11 +291,9 @@ class JudgedNeighbours(Source):
         member: Any = family("history.neighbours")
         prepared = member.prepared(inputs.history, inputs.vectors)
 
-        def hits(query: Any) -> Hits:
+        def found(query: Any) -> tuple[Ints, Floats]:
             scores = member.all_scores(prepared, inputs.history, query)
             docs = np.flatnonzero(scores > 0.0)
-            return best_hits(docs, scores[docs], inputs.forward.doc_ids, k)
+            return best_hits(docs, scores[docs], k)
 
-        return run_of_hits(
-            inputs.query_ids, inputs.forward.doc_ids, map(hits, queries.history_queries), "history-neighbours"
-        )
+        return Hits.joined(map(found, queries.history_queries), "history-neighbours")
