@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection as Names, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,7 +24,6 @@ from rerank.index.opened import OpenedIndex
 from rerank.index.resources import (
     HISTORY,
     LANGUAGE,
-    PASSAGES,
     SCORER,
     VECTORS,
     Resources,
@@ -116,12 +113,10 @@ class BoundIndex(Collection):
         """The folder of what `rerank vectors` and `rerank history` learn."""
         return resource_folder(self.path, self._opened.commit)
 
-    @cached_property
+    @property
     def passages(self) -> Passages | None:
         """The passages that `keep_passages` keeps with the index; None without."""
-        what = "WINDOW/STRIDE of passages, got another text. Delete it."
-        sizes = kept_text(self.resources / PASSAGES, what, re.compile("[0-9]+/[0-9]+").fullmatch)
-        return None if sizes is None else Passages.parse(sizes)
+        return self._opened.passages
 
     analyser = searcher
 

@@ -232,7 +232,7 @@ class Index(BoundIndex):
 
         """
         _keep(self.resources / PASSAGES, str(passages if isinstance(passages, Passages) else Passages.parse(passages)))
-        self.__dict__.pop("passages", None)
+        self._opened.__dict__.pop("passages", None)
 
     def best_passages(self, run: RunLike, topics: TopicsLike) -> list[Passage]:
         """Return the passage of each document of a run that fits the query best.

@@ -1,5 +1,6 @@
 """What is opened once for an index, whatever its resources are."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.history.neighbours import Neighbours, document_neighbours
+from rerank.index.resources import PASSAGES, kept_text, resource_folder
 from rerank.lucene.arrays import open_forward
 from rerank.lucene.search import Searcher
 from rerank.lucene.texts import TextAnalyser
 from rerank.runtime.fields import Record
 from rerank.runtime.store import Kind, Stored, kept
-from rerank.types import ForwardIndex, Ints
+from rerank.types import ForwardIndex, Ints, Passages
 from rerank.vectors.encoded_documents import encoded_documents
 from rerank.vectors.encoder import Encoder
 
@@ -66,6 +68,14 @@ class OpenedIndex:
         """The nearest documents of each document; computed once for an index, and kept in the cache folder."""
         name = f"neighbours-{self.commit[:32]}.npz"
         return Neighbours(**kept(name, NEIGHBOURS, lambda: vars(document_neighbours(self.forward))))
+
+    @cached_property
+    def passages(self) -> Passages | None:
+        """The passages that are kept with the index; None without."""
+        what = "WINDOW/STRIDE of passages, got another text. Delete it."
+        file = resource_folder(self.path, self.commit) / PASSAGES
+        sizes = kept_text(file, what, re.compile("[0-9]+/[0-9]+").fullmatch)
+        return None if sizes is None else Passages.parse(sizes)
 
     def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> NDArray[np.float32]:
         """Return the vectors of all documents by an encoder."""

@@ -1,7 +1,7 @@
 """Numba decorators of this package, and a log line when kernels compile: the first use on a machine takes seconds."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
 
 from numba import njit
@@ -53,11 +53,7 @@ class _Announcer(event.Listener):
         """Do nothing."""
 
 
-_ANNOUNCER = _Announcer()
-
-
-@contextmanager
-def announced_compiling() -> Iterator[None]:
-    """Log a line when a kernel compiles inside the block."""
-    with event.install_listener("numba:compile", _ANNOUNCER):
-        yield
+@cache
+def announce_compiling() -> None:
+    """Log a line when the first kernel of this package compiles in the process."""
+    event.register("numba:compile", _Announcer())

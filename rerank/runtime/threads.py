@@ -77,15 +77,15 @@ def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read when Numba loads the library
     import numba
 
-    from rerank.runtime.kernels import announced_compiling
+    from rerank.runtime.kernels import announce_compiling
 
+    announce_compiling()
     before = numba.get_num_threads()
     count = thread_count(n_jobs if n_rows >= FEW_ROWS else 1)
     if count != before:
         numba.set_num_threads(count)
     try:
-        with announced_compiling():
-            yield count
+        yield count
     finally:
         if count != before:
             numba.set_num_threads(before)
