@@ -11,7 +11,7 @@ import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.types.forward import ForwardIndex
-from rerank.vectors.vectors import Vectors
+from rerank.vectors.vectors import Vectors, rounded
 
 
 @pytest.fixture(scope="module")
@@ -122,3 +122,11 @@ def test_vectors_that_cannot_be_are_refused(vectors: Vectors, forward: ForwardIn
 def test_dimensions_out_of_range_are_refused(forward: ForwardIndex, dimensions: object) -> None:
     with pytest.raises(InvalidInputError, match="dimensions: expected a whole number from 1 to 4096"):
         Vectors.learn(forward, dimensions=dimensions)  # type: ignore[arg-type]
+
+
+def test_rounded_vectors_are_the_nearest_with_eight_significant_bits() -> None:
+    random = np.random.default_rng(0)
+    vectors = (random.normal(size=(50, 8)) * 10.0 ** random.integers(-9, 3, size=(50, 8))).astype(np.float32)
+    vectors[0, 0] = 0.0
+    significands, exponents = np.frexp(vectors.astype(np.float64))
+    np.testing.assert_array_equal(rounded(vectors), np.ldexp(np.rint(significands * 256.0), exponents - 8))
