@@ -111,7 +111,7 @@ class Tag(Field):
         tag, space, depth = Text().read(value).partition(" ")
         if not space:
             return Retriever.of_tag(tag)
-        number = int(depth) if depth.isascii() and depth.isdigit() and len(depth) < 10 else None
+        number = int(depth) if depth.isascii() and depth.isdigit() and len(depth) <= len(str(MOST_DOCUMENTS)) else None
         return replace(Retriever.of_tag(tag), depth=Whole(1, MOST_DOCUMENTS).read(number))
 
 

@@ -57,15 +57,17 @@ def test_model_of_several_sources_retrieves_them_again(index: rerank.Index, coll
 
 
 def test_model_of_a_history_of_many_queries_reranks_all_documents_of_several_sources(
-    index: rerank.Index, collection: Tiny, monkeypatch: pytest.MonkeyPatch
+    index: rerank.Index, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rerank.training.inputs.FEW", len(collection.qrels))
     for has_history, depth in ((True, MOST_DOCUMENTS), (False, 200)):
         model = small()
         bound = index if has_history else index.using(history=False)
         train(bound, collection.topics, collection.qrels, model, candidates="bm25:20,rm3:30", estimate=False)
-        assert model.retriever_ is not None
-        assert model.retriever_.depth == depth
+        model.save(tmp_path / "model.json")
+        retriever = rerank.read_model(tmp_path / "model.json").retriever_
+        assert retriever is not None
+        assert retriever.depth == depth
 
 
 def test_model_of_several_sources_reranks_the_first_of_each(index: rerank.Index, collection: Tiny) -> None:

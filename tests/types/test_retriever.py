@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.runtime.codec import restored
 from rerank.types import Run
-from rerank.types.retriever import RETRIEVERS, UNNAMED, Retriever, retriever_members
+from rerank.types.retriever import MOST_DOCUMENTS, RETRIEVERS, UNNAMED, Retriever, retriever_members
 
 positive = st.floats(0, allow_nan=False, allow_infinity=False)
 
@@ -43,6 +45,13 @@ def test_members_of_files_come_back() -> None:
     assert members == {"retriever": "bm25-k1=2.0-b=0.0", "run_retrievers": {"dense": "dense-v1"}}
     assert restored(RETRIEVERS, members) == {"retriever": made, "run_retrievers": others}
     assert retriever_members(None, {}) == {}
+
+
+@pytest.mark.parametrize("depth", [1, 200, MOST_DOCUMENTS])
+def test_depth_of_a_retriever_comes_back_from_a_file(depth: int) -> None:
+    made = replace(Retriever.bm25(0.9, 0.4), depth=depth)
+    members = {"run_retrievers": {}, **retriever_members(made, {})}
+    assert restored(RETRIEVERS, members)["retriever"].depth == depth
 
 
 @pytest.mark.parametrize("members", [{"retriever": 3}, {"run_retrievers": ["x"]}, {"run_retrievers": {"x": None}}])
