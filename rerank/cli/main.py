@@ -49,6 +49,7 @@ _OF_ANOTHER_KIND = re.compile(  # an error that a folder or file of another kind
     r"(?P<path>.+?)(?::(?P<line>\d+))?: expected (?P<expected>\d+ columns|a model file|a folder (?:with|of)|a \w+ file|"
     r"an id as|one of the keys|a name that ends|a finite number as label|`qid:)\b.*?, got .+?(?=\. [A-Z]|\.$)"
 )
+_EXTRA = "Got unexpected extra argument"  # click's words
 DATA = "ranking data"
 _COMPLETION = "_RERANK_COMPLETE"  # environment variable, by which a shell asks what may follow
 
@@ -186,7 +187,10 @@ def _usage(error: click.ClickException) -> str:
     """Return click's message in one line, with the command that shows help."""
     context = getattr(error, "ctx", None)
     hint = f" (see `{context.command_path} -h`)" if context else ""
-    return " ".join(error.format_message().split()).rstrip(".") + hint
+    message = " ".join(error.format_message().split()).rstrip(".")
+    if context and message.startswith(_EXTRA) and any("-o" in option.opts for option in context.command.params):
+        message = f"{message}. Name the output by -o"
+    return message + hint
 
 
 def _as_another_file(error: RerankError) -> str:

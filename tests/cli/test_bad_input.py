@@ -478,3 +478,8 @@ def test_serve_takes_an_index_or_a_model_alone(command: Command, arguments: str)
     done = command(arguments)
     assert done.code == 2
     assert "serve: expected INDEX [MODEL ...] or --model MODEL, got" in done.err
+
+
+def test_extra_argument_is_refused_with_the_option_of_the_output(command: Command) -> None:
+    message = "rerank: Got unexpected extra argument (idx). Name the output by -o (see `rerank index -h`)\n"
+    assert command("index corpus.jsonl idx") == (2, "", message)
