@@ -284,20 +284,26 @@ class WalkForest(NamedTuple):
 
 
 def walk_forest(forest: Forest) -> WalkForest:
-    """Return a forest arranged for `_add_walked_scores`."""
-    n_groups = -(-forest.n_trees // TREES_AT_ONCE)
-    n_positions = 1 + len(forest.feature) + len(forest.leaf_value)
-    walk = WalkForest(
-        roots=np.zeros((n_groups, TREES_AT_ONCE), dtype=np.int32),
-        steps=np.zeros((n_positions, 2), dtype=np.int32),
-        threshold=np.full(n_positions, np.inf, dtype=np.float32),
-        value=np.zeros(n_positions, dtype=forest.leaf_value.dtype),
-    )
+    """Return a forest arranged for `_add_walked_scores`: the roots of the trees, then the children of each node."""
+    n_trees = forest.n_trees
+    n_nodes = len(forest.feature)
+    sizes = np.diff(forest.node_ptr)
+    tree = np.append(np.arange(n_trees), np.repeat(np.arange(n_trees), 2 * sizes))
+    child = np.append(np.where(sizes > 0, 0, -1), np.stack((forest.left, forest.right), axis=1))  # a node or ~leaf
+    node = np.where(child >= 0, forest.node_ptr[tree] + child, n_nodes)
+    leaf = np.where(child < 0, forest.leaf_ptr[tree] + ~child, len(forest.leaf_value))
     # Values 2f + 1 and 2f + 2 of a row are those of feature f for either direction of missing values.
-    tested = 2 * forest.feature + 2 - forest.missing_left
-    children = np.stack((forest.left, forest.right), axis=1)
-    _arrange(forest.node_ptr, forest.leaf_ptr, tested, forest.threshold, children, forest.leaf_value, walk)
-    return walk
+    tested = np.append(2 * forest.feature + 2 - forest.missing_left, 0)
+    first_child = 1 + n_trees + 2 * node
+    left = np.append(0, np.where(child >= 0, first_child, np.arange(1, len(child) + 1)))
+    roots = np.zeros((-(-n_trees // TREES_AT_ONCE), TREES_AT_ONCE), dtype=np.int32)
+    roots.flat[:n_trees] = np.arange(1, n_trees + 1)
+    return WalkForest(
+        roots,
+        np.stack((np.append(0, tested[node]), left), axis=1).astype(np.int32),
+        np.append(np.inf, np.append(forest.threshold, np.inf)[node]).astype(np.float32),
+        np.append(0.0, np.append(forest.leaf_value, 0.0)[leaf]).astype(forest.leaf_value.dtype),
+    )
 
 
 @kernel()
@@ -334,34 +340,6 @@ def _add_walked_scores(X, forest, out):  # type: ignore[no-untyped-def]
             for j in range(TREES_AT_ONCE):
                 total += value[np.uint32(positions[j])]
         out[row] = total
-
-
-@kernel()
-def _arrange(node_ptr, leaf_ptr, tested, threshold, children, leaf_value, walk):  # type: ignore[no-untyped-def]
-    """Fill the arrays of a `WalkForest`, each tree breadth first.
-
-    tested  (n_nodes,) int32 which of a row's values; children (n_nodes, 2) int32
-    """
-    child = np.empty(walk.steps.shape[0], np.int32)  # the node or ~leaf at a position
-    roots = walk.roots.reshape(walk.roots.size)
-    end = 1
-    for t in range(node_ptr.shape[0] - 1):
-        first = node_ptr[t]
-        p = end
-        roots[t] = p
-        child[p] = 0 if node_ptr[t + 1] > first else -1
-        end += 1
-        while p < end:
-            walk.steps[p, 1] = p
-            if child[p] < 0:
-                walk.value[p] = leaf_value[leaf_ptr[t] + ~child[p]]
-            else:
-                n = first + child[p]
-                walk.steps[p, 0], walk.steps[p, 1] = tested[n], end
-                walk.threshold[p] = threshold[n]
-                child[end], child[end + 1] = children[n, 0], children[n, 1]
-                end += 2
-            p += 1
 
 
 def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:
