@@ -6,6 +6,7 @@ the input of the weight, or its negative.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from rerank.rankers.validation import Validation
 from rerank.retrieval.best_alpha import TOLERANCE
 from rerank.runtime.fields import Whole
 from rerank.runtime.products import array_dot
+from rerank.runtime.progress import track
 from rerank.types import Floats, Ints
 
 LEAST_GAIN = 1e-3  # of the mean of a measure in a pass: with less, the training ends
@@ -68,19 +70,17 @@ class CoordinateAscent(LinearRanker):
         training = Validation(train, parse_measure(self.metric))
         random = np.random.default_rng(self.random_state)
         ascents = [Ascent(training, start, inputs, random.permutation(len(inputs))) for _ in range(self.n_restarts)]
-        stopping = self._stopping(valid, context)
-        held_out = self._held_out(valid, unit, linear_scores)
-        best = np.zeros(len(inputs))
-        for _ in stopping.iterations(self.max_iter, "passes"):
-            gain = sum(ascent.advance() for ascent in ascents) / len(ascents)
-            weights = np.mean([ascent.shares for ascent in ascents], axis=0)
-            if stopping.add(held_out(weights)):
-                best = weights
-            if gain <= LEAST_GAIN:
-                break
-        self._follow(stopping)
-        self.weights_ = unit * best
+        first = np.zeros(len(inputs))
+        self.weights_ = unit * self._best_of(self._passes(ascents), first, linear_scores, unit, valid, context)
         self.intercept_ = 0.0
+
+    def _passes(self, ascents: Sequence[Ascent]) -> Iterator[Floats]:
+        """Yield the mean of the ascents' weights after each pass."""
+        for _ in track(range(self.max_iter), "passes"):
+            gain = sum(ascent.advance() for ascent in ascents) / len(ascents)
+            yield np.mean([ascent.shares for ascent in ascents], axis=0)
+            if gain <= LEAST_GAIN:
+                return
 
 
 class Ascent:

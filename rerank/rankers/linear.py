@@ -6,10 +6,10 @@ Smooth costs are minimised by L-BFGS (`lbfgs.py`), the pairwise hinge by bundles
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ ROWS_A_WEIGHT = 8  # that a guess of the Hessian is made of
 WIDEST_HESSIAN = 1000  # inputs
 TINY = 1e-12
 WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
+Weights = TypeVar("Weights")  # an array, or a net
 
 
 class StandardizedRanker(Ranker):
@@ -49,17 +50,30 @@ class StandardizedRanker(Ranker):
         parts = [self._input_scores(self.standardizer_.inputs(block)) for block in blocks]
         return np.concatenate([np.empty(0), *parts])
 
-    def _held_out(
-        self, valid: TrainingSet | None, unit: float, scores: Callable[[Any, NDArray[np.float32]], Floats]
-    ) -> Callable[[Any], Floats]:
-        """Return what gives the validation rows' scores under other weights; of no rows where there are none.
+    def _best_of(
+        self,
+        iterates: Iterable[Weights],
+        first: Weights,
+        scores: Callable[[Weights, NDArray[np.float32]], Floats],
+        unit: float,
+        valid: TrainingSet | None,
+        context: TrainingContext,
+    ) -> Weights:
+        """Return the best weights on the validation data, of the first and those of each iteration; else the last ones.
 
-        scores  of inputs under these weights, to which the start scores are added, in this unit
+        scores  of inputs under weights, which are added to the start scores in this unit
         """
-        if valid is None:
-            return lambda weights: np.empty(0)
-        inputs = self.standardizer_.inputs(valid.X, valid.order, np.float32)
-        return lambda weights: valid.start_scores + unit * scores(weights, inputs)
+        stopping = self._stopping(valid, context)
+        if valid is not None:
+            inputs = self.standardizer_.inputs(valid.X, valid.order, np.float32)
+        best = first
+        for weights in iterates:
+            if stopping.add(np.empty(0) if valid is None else valid.start_scores + unit * scores(weights, inputs)):
+                best = weights
+            if stopping.over:
+                break
+        self._follow(stopping)
+        return best
 
 
 class LinearRanker(StandardizedRanker):
@@ -143,20 +157,12 @@ class LinearCostRanker(LinearRanker):
         slope = _slope(objective, start)
         unit = spread / slope
         self.standardizer_ = Standardizer.learn(train.X, train.order)
-        stopping = self._stopping(valid, context)
         inputs = self.standardizer_.inputs(train.X, train.order, np.float32)
         first = np.zeros(inputs.shape[1] + self.has_intercept)
         if valid is None and isinstance(context.near, LinearCostRanker):
             first = self._weights_near(context.near, unit, centre)
         cost = Cost(inputs, slope * start, objective, self.C, first)
-        best = first
-        held_out = self._held_out(valid, unit, linear_scores)
-        for weights in self._iterates(cost):
-            if stopping.add(held_out(weights)):
-                best = weights
-            if stopping.over:
-                break
-        self._follow(stopping)
+        best = self._best_of(self._iterates(cost), first, linear_scores, unit, valid, context)
         n_inputs = self.standardizer_.n_inputs
         self.weights_ = unit * best[:n_inputs]
         self.intercept_ = unit * float(best[n_inputs:].sum()) - centre

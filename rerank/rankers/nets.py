@@ -6,7 +6,7 @@ s(x) = sum_k output_k tanh(bias_k + sum_f hidden_fk x_f)
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.objectives.base import Objective
 from rerank.rankers.base_unit import spread_at_the_top, start_in_units
-from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.linear import StandardizedRanker
 from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import JOBS, SEED, base_parameter, parameter, stopping_parameter, watched_metric
@@ -28,6 +27,7 @@ from rerank.runtime.elementary import exp
 from rerank.runtime.fields import Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.products import cross_product, product
+from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
 
@@ -168,9 +168,9 @@ class NetRanker(StandardizedRanker):
                     "training data: expected a query with pairs to learn from, got none. Check that qrels and run "
                     "name the same documents."
                 )
-            stopping = self._stopping(valid, context)
-            net = self._train(queries, stopping, self._held_out(valid, unit, net_scores))
-        self._follow(stopping)
+            random = np.random.default_rng(self.random_state)
+            first = Net.drawn(self.standardizer_.n_inputs, self.hidden_units, random)
+            net = self._best_of(self._epochs(queries, first, random), first, net_scores, unit, valid, context)
         self.net_: Net = net.scaled(unit)
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
@@ -184,19 +184,15 @@ class NetRanker(StandardizedRanker):
                 queries.append(_Query(inputs[first:last], start[first:last], objective))
         return queries
 
-    def _train(self, queries: list[_Query], stopping: EarlyStopping, held_out: Callable[[Net], Floats]) -> Net:
-        """Return the best net over the epochs."""
-        random = np.random.default_rng(self.random_state)
-        net = best = Net.drawn(self.standardizer_.n_inputs, self.hidden_units, random)
+    def _epochs(self, queries: list[_Query], net: Net, random: np.random.Generator) -> Iterator[Net]:
+        """Yield the net after each epoch."""
         step = Adam(len(net.weights))
         n_steps = self.n_epochs * len(queries)
-        for _ in stopping.iterations(self.n_epochs, "epochs"):
+        for _ in track(range(self.n_epochs), "epochs"):
             for number in random.permutation(len(queries)).tolist():
                 rate = self.learning_rate * (1.0 - step.count / n_steps)
                 net = Net(step.next(net.weights, self._gradient(net, queries[number]), rate), net.n_hidden)
-            if stopping.add(held_out(net)):
-                best = net
-        return best
+            yield net
 
     def _gradient(self, net: Net, query: _Query) -> Floats:
         """Return dC/dw of one query, and that of the penalty reg_lambda / 2 |w|^2."""
