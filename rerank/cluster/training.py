@@ -25,7 +25,6 @@ from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet
-from rerank.trees.forest import Forest, first_trees
 from rerank.trees.score import score_rows
 from rerank.types import Floats, RankingData
 
@@ -89,9 +88,9 @@ class _ClusterMART(LambdaMART):
         if valid is not None:
             scores = valid.start_scores.copy()
             for tree in model.forest_.trees():
-                scores += score_rows(Forest.of([tree]), valid.X)[valid.order]
+                scores += score_rows(tree, valid.X)[valid.order]
                 stopping.add(scores)
-            model.forest_ = first_trees(model.forest_, stopping.best)
+            model.forest_ = model.forest_.select(0, stopping.best)
         self.best_iteration_ = model.forest_.n_trees
         self.evals_result_ = stopping.results()
         self.forest_ = model.forest_

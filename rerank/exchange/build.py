@@ -16,7 +16,7 @@ from rerank.errors import InvalidInputError, log, shown
 from rerank.exchange.registry import FormatFault, TreeModel, cannot_say, damage_found
 from rerank.runtime.fields import SchemaError
 from rerank.trees.contributions import EMPTY_LEAF
-from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, Tree, category_bits
+from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, category_bits
 from rerank.types import Floats, Ints
 
 LARGEST_FLOAT = np.finfo(np.float32).max
@@ -100,7 +100,7 @@ def each_tree(parts: Iterable[Any], read: Callable[[Any], Made]) -> list[Made]:
     return trees
 
 
-def weighed(tree: Tree, weight: float, products: type[np.floating[Any]] = np.float32) -> Tree:
+def weighed(tree: Forest, weight: float, products: type[np.floating[Any]] = np.float32) -> Forest:
     """Return a tree with its leaf values, float32, times its weight, a float32."""
     with np.errstate(over="ignore"):
         values = tree.leaf_value.astype(np.float32).astype(products) * products(np.float32(weight))
@@ -129,8 +129,8 @@ def split_tree(
     gain: Floats | None = None,
     leaf_count: Ints | Floats | None = None,
     n_rows: float = 0.0,
-) -> Tree:
-    """Return a tree whose nodes are numbered as in `Tree`; the children are not checked yet (see `joined_trees`).
+) -> Forest:
+    """Return a tree whose nodes are numbered as in `Forest`; the children are not checked yet (see `joined_trees`).
 
     leaf_count  (n_leaves,) training rows of each leaf, or their hessians; None, or only zeros, where the file has none
     n_rows      their sum as the file has it at the root, 0 where it has none: contributions alone read the counts
@@ -148,7 +148,7 @@ def split_tree(
             bits.append(category_bits(categories))
             words[node] = len(bits[-1])
     turned = threshold == -np.inf  # every value goes right: as if every value went left to the other child
-    return Tree(
+    return Forest.tree(
         feature=splits.feature.astype(np.int32),
         threshold=np.where(np.isinf(threshold), LARGEST_FLOAT, threshold).astype(np.float32),
         missing_left=np.asarray(splits.missing_left, dtype=np.bool_) ^ turned,
@@ -163,7 +163,7 @@ def split_tree(
     )
 
 
-def leaf_tree(value: float) -> Tree:
+def leaf_tree(value: float) -> Forest:
     """Return a tree of one leaf."""
     return tree_of(None, lambda root: Node(value=value))
 
@@ -175,7 +175,7 @@ def flat_tree(
     value: Floats,
     gain: Floats | None = None,
     count: Ints | Floats | None = None,
-) -> Tree:
+) -> Forest:
     """Return the tree of the nodes and leaves that the first one reaches; (n,) each, in one numbering.
 
     splits    of leaves without meaning
@@ -210,7 +210,7 @@ def flat_tree(
     )
 
 
-def joined_trees(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> Forest:
+def joined_trees(trees: Sequence[Forest], n_features: int, dtype: Any = np.float64) -> Forest:
     """Return checked trees as a forest; raises FormatFault, which names the tree (from 1) and what is wrong with it.
 
     dtype  type in which the owner sums leaf values
@@ -222,7 +222,7 @@ def joined_trees(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64
     try:
         forest.check()
     except SchemaError:
-        each_tree(trees, lambda tree: Forest.of([tree]).check())  # names the tree that is wrong by itself
+        each_tree(trees, lambda tree: tree.check())  # names the tree that is wrong by itself
         raise
     with np.errstate(over="ignore"):
         return replace(forest, leaf_value=forest.leaf_value.astype(dtype))
@@ -251,7 +251,7 @@ class Node(NamedTuple):
     children: tuple[Any, ...] = ()
 
 
-def tree_of(root: object, read: Callable[[Any], Node]) -> Tree:
+def tree_of(root: object, read: Callable[[Any], Node]) -> Forest:
     """Return the tree below a root; `read` says what a node of the file is, and checks it."""
     nodes: list[Node] = []
     children: list[list[int]] = []
@@ -340,7 +340,7 @@ def summed(model: TreeModel, format: str) -> TreeModel:
     return model
 
 
-def with_constant(trees: list[Tree], constant: float) -> list[Tree]:
+def with_constant(trees: list[Forest], constant: float) -> list[Forest]:
     """Return trees, and a constant, unless it is 0, as one more of a single leaf: it is added last, as it is here."""
     return [*trees, leaf_tree(constant)] if constant else trees
 
@@ -370,7 +370,7 @@ def whole_counts(forest: Forest, format: str) -> Floats:
     return np.maximum(np.rint(counts / np.repeat(unit, np.diff(forest.leaf_ptr))), 1.0)
 
 
-def node_counts(tree: Tree) -> tuple[Floats, Floats]:
+def node_counts(tree: Forest) -> tuple[Floats, Floats]:
     """Return the counts of the nodes (n_nodes,) and leaves (n_leaves,) of a tree that knows those of its leaves."""
     leaves = np.asarray(tree.leaf_count, dtype=np.float64)
     counts = np.zeros(len(tree.feature))
@@ -379,11 +379,11 @@ def node_counts(tree: Tree) -> tuple[Floats, Floats]:
         counts[node] = left + right
         return left + right
 
-    nested(Forest.of([tree]), leaves.tolist().__getitem__, count)
+    nested(tree, leaves.tolist().__getitem__, count)
     return counts, leaves
 
 
-def flat_children(tree: Tree) -> tuple[Ints, Ints]:
+def flat_children(tree: Forest) -> tuple[Ints, Ints]:
     """Return the left and right children of each node, (n_nodes,), where the leaves are numbered after the nodes."""
     left, right = (np.where(side >= 0, side, len(tree.feature) + ~side) for side in (tree.left, tree.right))
     return left, right
@@ -395,7 +395,7 @@ def with_tests_below(forest: Forest) -> Forest:
     Where every value goes left, since the threshold is the largest float32, the children are exchanged: no value is
     below the smallest float32.
     """
-    is_set = np.diff(forest.category_sets()[0]) > 0
+    is_set = np.diff(forest.category_sets[0]) > 0
     turned = (forest.threshold == LARGEST_FLOAT) | is_set
     return replace(
         forest,

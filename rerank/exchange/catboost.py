@@ -29,7 +29,7 @@ from rerank.exchange.build import (
 )
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
 from rerank.runtime.json_text import parse_json
-from rerank.trees.forest import MOST_CATEGORIES, Tree
+from rerank.trees.forest import MOST_CATEGORIES, Forest
 from rerank.types import Ints
 
 FLOAT = "FloatFeature"
@@ -97,7 +97,7 @@ class CatBoost(Format):
         )
 
 
-def _tree(raw: Any, floats: list[Any], categorical: list[Any]) -> Tree:
+def _tree(raw: Any, floats: list[Any], categorical: list[Any]) -> Forest:
     """Return a tree over the features of the file, of numbers and of categories; raises FormatFault."""
     splits = raw.get("splits") or []
     values = numbers(raw["leaf_values"], 1 << len(splits))

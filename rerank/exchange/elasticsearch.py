@@ -12,7 +12,7 @@ import numpy as np
 from rerank.exchange.build import flat_children, node_counts, summed, whole_counts, with_constant
 from rerank.exchange.registry import ELASTICSEARCH, STATIC, Format, TreeModel, compact_json, register
 from rerank.rankers.arrays import numbered_names
-from rerank.trees.forest import Tree
+from rerank.trees.forest import Forest
 
 
 @register("elasticsearch")
@@ -54,7 +54,7 @@ class Elasticsearch(Format):
         return compact_json(body)
 
 
-def _elastic_nodes(tree: Tree) -> list[dict[str, Any]]:
+def _elastic_nodes(tree: Forest) -> list[dict[str, Any]]:
     """Return the nodes of a tree, then its leaves; feature importance divides by their numbers of samples."""
     node_count, leaf_count = (counts.astype(np.int64) for counts in node_counts(tree))
     columns = tree.feature, tree.threshold.astype(np.float64), tree.missing_left, *flat_children(tree), node_count

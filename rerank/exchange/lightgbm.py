@@ -38,7 +38,7 @@ from rerank.rankers.imported_trees import stored_name
 from rerank.runtime.fields import SchemaError
 from rerank.runtime.json_text import check_nesting
 from rerank.trees.categories import CategoryValues
-from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, Tree, set_members
+from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, set_members
 from rerank.types import Floats, Ints, pointers
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
@@ -183,7 +183,7 @@ def _sections(content: bytes) -> list[dict[str, str]]:
     return [dict(line.partition("=")[::2] for line in section.splitlines()) for section in sections]
 
 
-def _tree(fields: Mapping[str, str], zero: set[int], not_zero: set[int]) -> Tree:
+def _tree(fields: Mapping[str, str], zero: set[int], not_zero: set[int]) -> Forest:
     """Return a tree; add its features to those with 0 as missing, or as a value that goes elsewhere."""
     if fields.get("is_linear", "0") != "0":
         raise FormatFault("constant leaves", "linear ones (linear_tree)", remedy="Train without linear_tree.")
@@ -236,7 +236,7 @@ def _limits(threshold: Floats) -> Floats32:
     return np.where(np.abs(limits) <= ZERO_SIZE, near_zero, limits)
 
 
-def _tree_text(tree: Tree, number: int, zero_missing: Ints) -> str:
+def _tree_text(tree: Forest, number: int, zero_missing: Ints) -> str:
     words = np.zeros(len(tree.feature), dtype=np.int64) if tree.category_words is None else tree.category_words
     is_set = words > 0
     lines = [f"Tree={number}", f"num_leaves={len(tree.leaf_value)}", f"num_cat={is_set.sum()}"]

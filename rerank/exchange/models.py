@@ -262,7 +262,7 @@ def _after(base: TreeModel, own: TreeModel, format: str) -> TreeModel:
     column = np.array([names.index(name) for name in base.feature_names or ()], dtype=np.int32)
     first = base.forest
     moved = replace(first, feature=column[first.feature], leaf_value=first.leaf_value.astype(np.float64) / base.divisor)
-    return replace(own, forest=_in_a_row([moved, own.forest]), constant=base.constant + own.constant)
+    return replace(own, forest=Forest.of([moved, own.forest]), constant=base.constant + own.constant)
 
 
 def linear_model(model: LinearRanker | ImportedWeights, format: str) -> LinearModel:
@@ -285,11 +285,6 @@ def linear_model(model: LinearRanker | ImportedWeights, format: str) -> LinearMo
     return LinearModel(tuple(weights.tolist()), tuple(model.feature_names_), constant)
 
 
-def _in_a_row(forests: Sequence[Forest]) -> Forest:
-    """Return the trees of several forests, one forest after the other."""
-    return Forest.of([tree for forest in forests for tree in forest.trees()])
-
-
 def with_split_leaves(model: TreeModel) -> TreeModel:
     """Return a model of twice as many trees whose sum in float32 is nearly that in float64.
 
@@ -302,12 +297,12 @@ def with_split_leaves(model: TreeModel) -> TreeModel:
     whole = np.round(forest.leaf_value / step) * step
     whole_constant = float(np.round(constant / step) * step)
     parts = [
-        Forest.of([leaf_tree(constant - whole_constant)]),
+        leaf_tree(constant - whole_constant),
         replace(forest, leaf_value=forest.leaf_value - whole),
-        Forest.of([leaf_tree(whole_constant)]),
+        leaf_tree(whole_constant),
         replace(forest, leaf_value=whole),
     ]
-    return replace(model, forest=_in_a_row(parts if constant else parts[1::2]), constant=0.0)
+    return replace(model, forest=Forest.of(parts if constant else parts[1::2]), constant=0.0)
 
 
 def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:

@@ -32,7 +32,7 @@ from rerank.exchange.build import (
 )
 from rerank.exchange.model_stores import PluginFormat
 from rerank.exchange.registry import FormatFault, LinearModel, TreeModel, register
-from rerank.trees.forest import Tree
+from rerank.trees.forest import Forest
 
 TREES = ("LambdaMART", "MART", "Random Forests")
 ASCENT = "Coordinate Ascent"
@@ -55,7 +55,7 @@ def _node(split: ElementTree.Element) -> Node:
     )
 
 
-def _read_tree(element: ElementTree.Element) -> Tree:
+def _read_tree(element: ElementTree.Element) -> Forest:
     return weighed(tree_of(element.find("split"), _node), single_number(element.get("weight")), np.float64)
 
 

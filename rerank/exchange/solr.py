@@ -31,7 +31,7 @@ from rerank.exchange.model_stores import SOLR_MODELS
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, cannot_say, compact_json, register
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.json_text import parse_json
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Forest
 
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 LINEAR = "org.apache.solr.ltr.model.LinearModel"
@@ -69,7 +69,7 @@ class Solr(Format):
         null_is_zero = str(params.get("isNullSameAsZero", "true")).lower() != "false"
         columns = {name: column for column, name in enumerate(features)}
 
-        def read(raw: Any) -> Tree:
+        def read(raw: Any) -> Forest:
             return weighed(
                 tree_of(raw["root"], lambda node: _node(node, columns, null_is_zero)), _number(raw["weight"])
             )

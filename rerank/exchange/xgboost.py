@@ -58,7 +58,7 @@ from rerank.exchange.registry import (
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.json_text import parse_json
 from rerank.trees.categories import CategoryValues
-from rerank.trees.forest import Forest, Tree, set_members
+from rerank.trees.forest import Forest, set_members
 from rerank.types import CONTENTS, Floats, Ints, pointers
 
 IDENTITY = (  # beginnings of objectives whose base score is a score
@@ -219,7 +219,7 @@ def _base(text: object, objective: str) -> np.float32:
     )
 
 
-def _tree(raw: Any) -> Tree:
+def _tree(raw: Any) -> Forest:
     if str(raw["tree_param"].get("size_leaf_vector", "1")) not in ("0", "1"):
         raise FormatFault("leaves of one value", "vectors", remedy="Train the model again without it.")
     left = wholes(raw["left_children"])
@@ -249,11 +249,11 @@ def _sets(raw: Any, nodes: Ints) -> Sets:
     return {node: parts[node] for node in nodes.tolist()}
 
 
-def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
+def _stored_tree(tree: Forest, number: int, n_features: int) -> dict[str, Any]:
     order, left, right, parents = _siblings(*(side.tolist() for side in flat_children(tree)))
     values = single(tree.leaf_value)
     node_count, leaf_count = node_counts(tree)
-    of_node, category = set_members(Forest.of([tree]))
+    of_node, category = set_members(tree)
     is_set = np.isin(order, of_node)
     sets = [category[of_node == node] for node in order[is_set].tolist()]
     zeros = np.zeros(len(values))

@@ -31,7 +31,7 @@ from rerank.runtime.products import array_dot
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.content import distinct_features, feature_digests
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Forest
 from rerank.trees.score import score_rows
 from rerank.types import Floats
 
@@ -120,9 +120,9 @@ class RankBoost(ForestRanker):
         valid: TrainingSet | None,
         unit: float,
         stopping: EarlyStopping,
-    ) -> list[Tree]:
+    ) -> list[Forest]:
         """Add weak rankers until the number is reached, none agrees with D, or the validation no longer rises."""
-        trees: list[Tree] = []
+        trees: list[Forest] = []
         grad, hess = np.empty((2, len(scores)))
         valid_scores = np.empty(0) if valid is None else valid.start_scores.copy()
         before = objective.cost(scores)
@@ -138,7 +138,7 @@ class RankBoost(ForestRanker):
             trees.append(search.tree(weak, chosen, step * unit, float(array_log(before / after))))
             before = after
             if valid is not None:
-                valid_scores += score_rows(Forest.of([trees[-1]]), valid.X)[valid.order]
+                valid_scores += score_rows(trees[-1], valid.X)[valid.order]
             stopping.add(valid_scores)
         return trees
 
@@ -219,10 +219,10 @@ class _Search:
         codes = self._blocks[column // WIDTH][:, column % WIDTH]
         return np.where(codes == MISSING, weak.missing, codes > weak.edge)
 
-    def tree(self, weak: _Weak, chosen: NDArray[np.bool_], step: float, gain: float) -> Tree:
+    def tree(self, weak: _Weak, chosen: NDArray[np.bool_], step: float, gain: float) -> Forest:
         """Return the weak ranker, h of each row `chosen`, as a tree of two leaves, 0 and `step`."""
         edge = self._bins.edges[weak.feature, weak.edge]  # infinite behind the last bin
-        return Tree(
+        return Forest.tree(
             feature=np.array([weak.feature], np.int32),
             threshold=np.minimum([edge], np.finfo(np.float32).max, dtype=np.float32),
             missing_left=np.array([not weak.missing]),

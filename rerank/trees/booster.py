@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rerank.trees.binned_data import BinnedData
 from rerank.trees.constraints import SplitConstraints
 from rerank.trees.content import distinct_features
-from rerank.trees.forest import Tree
+from rerank.trees.forest import Forest
 from rerank.trees.grower import Grower, add_leaf_values
 from rerank.trees.sampling import draw_by_gradient
 from rerank.trees.structures import TreeLimits
@@ -67,7 +67,7 @@ class Booster:
     ----------
     scores : float64 array of shape (n_rows,)
         Scores of the training rows under the trees so far.
-    trees : list of Tree
+    trees : list of Forest
         Trees so far.
 
     References
@@ -95,7 +95,7 @@ class Booster:
 
     def __post_init__(self) -> None:
         data = self.data
-        self.trees: list[Tree] = []
+        self.trees: list[Forest] = []
         self.scores = self.start_scores.astype(np.float64, copy=True)
         self._grower = Grower(
             data.columns, data.blocks, self.limits, self.n_threads, self.constraints, self.row_weights
@@ -106,7 +106,7 @@ class Booster:
         self._all_rows = np.arange(data.n_rows, dtype=np.int32)
         self._grad, self._hess = np.empty((2, data.n_rows))
 
-    def add_tree(self) -> Tree:
+    def add_tree(self) -> Forest:
         """Grow the next tree on the gradients at the present scores, add it to the scores, and return it."""
         number = len(self.trees)
         self.gradients(self.scores, self._grad, self._hess)
@@ -148,6 +148,6 @@ class Booster:
         n_drawn = max(1, round(self.colsample_bytree * len(self._features)))
         return self._features[np.sort(self._random.choice(len(self._features), n_drawn, replace=False))]
 
-    def _values(self, tree: Tree) -> Floats:
+    def _values(self, tree: Forest) -> Floats:
         """Return the value of the leaf that each row reaches, (n_rows,) float64."""
         return tree_values(tree, self.data.columns, self.data.blocks)

@@ -1,7 +1,7 @@
 """Features that are categories: their values are codes without an order, whole numbers from 0, or missing.
 
-A node splits a category by a set of codes (`leafwise.py` chooses it, `Tree.category_bits` holds it). A code outside it,
-such as one that training did not see, goes where missing values go.
+A node splits a category by a set of codes (`leafwise.py` chooses it, `Forest.category_bits` holds it). A code outside
+it, such as one that training did not see, goes where missing values go.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -99,7 +99,7 @@ def add_contributions(forest: Forest, X: NDArray[np.float32], out: Floats, n_thr
         _add_rows(
             (layout.edge_ptr, layout.table_ptr, layout.n_points),
             layout.edges,
-            (forest.feature, forest.threshold, forest.missing_left, forest.leaf_value, *forest.category_sets()),
+            (forest.feature, forest.threshold, forest.missing_left, forest.leaf_value, *forest.category_sets),
             (layout.factor, layout.ratio, layout.weight),
             X[rows],
             out[rows],

@@ -29,11 +29,18 @@ class _Counts(Array):
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
-    """One regression tree; node 0 is the root, a tree of one leaf has no node.
+class Forest:
+    """Trees in the order in which they were grown, their arrays concatenated; a tree is a forest of one.
+
+    Node 0 of a tree is its root; a tree of one leaf has no node. Scores are summed in the type of leaf_value: float64,
+    but float32 for a model of a system that sums in float32.
 
     Parameters
     ----------
+    node_ptr : int64 array of shape (n_trees + 1,)
+        Node n of tree t has the index node_ptr[t] + n.
+    leaf_ptr : int64 array of shape (n_trees + 1,)
+        Leaf l of tree t has the index leaf_ptr[t] + l.
     feature : int32 array of shape (n_nodes,)
         Feature that the node tests.
     threshold : float32 array of shape (n_nodes,)
@@ -41,7 +48,7 @@ class Tree:
     missing_left : bool array of shape (n_nodes,)
         Whether a missing value goes left.
     left, right : int32 arrays of shape (n_nodes,)
-        A node, or ~leaf (negative) for a leaf.
+        A node, or ~leaf (negative) for a leaf, counted from the first of the tree.
     gain : float64 array of shape (n_nodes,)
         Decrease of the loss by the split.
     leaf_value : float64 array of shape (n_leaves,)
@@ -54,35 +61,6 @@ class Tree:
         left, all others right. 0 for a node that compares. None where no node has a set.
     category_bits : uint32 array of shape (n_words,) or None
         Words of all sets: bit c % 32 of word c // 32 of a node's is set for category c.
-
-    """
-
-    feature: NDArray[np.int32]
-    threshold: NDArray[np.float32]
-    missing_left: NDArray[np.bool_]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    gain: Floats
-    leaf_value: Floats
-    leaf_count: Ints | Floats | None = None
-    category_words: Ints | None = None
-    category_bits: NDArray[np.uint32] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Forest:
-    """Trees in the order in which they were grown, their arrays concatenated.
-
-    Parameters
-    ----------
-    node_ptr : int64 array of shape (n_trees + 1,)
-        Node n of tree t has the index node_ptr[t] + n.
-    leaf_ptr : int64 array of shape (n_trees + 1,)
-        Leaf l of tree t has the index leaf_ptr[t] + l.
-    feature, threshold, missing_left, left, right, gain, leaf_value, leaf_count, category_words, category_bits : arrays
-        As in `Tree`.
-
-    Scores are summed in the type of leaf_value: float64, but float32 for a model of a system that sums in float32.
 
     """
 
@@ -100,42 +78,48 @@ class Forest:
     category_bits: NDArray[np.uint32] | None = None
 
     @classmethod
-    def of(cls, trees: Sequence[Tree]) -> Forest:
-        """Join trees, in the order in which they were grown."""
+    def tree(cls, **columns: Any) -> Forest:
+        """Return one tree of the columns of its nodes and leaves."""
+        return cls(pointers([len(columns["feature"])]), pointers([len(columns["leaf_value"])]), **columns)
+
+    @classmethod
+    def of(cls, parts: Sequence[Forest]) -> Forest:
+        """Join trees or forests, in the order in which they were grown."""
 
         def join(name: str, dtype: Any) -> Any:
-            return np.concatenate([np.empty(0, dtype), *(getattr(tree, name) for tree in trees)])
+            return np.concatenate([np.empty(0, dtype), *(getattr(part, name) for part in parts)])
 
         return cls(
-            node_ptr=pointers([len(tree.feature) for tree in trees]),
-            leaf_ptr=pointers([len(tree.leaf_value) for tree in trees]),
+            node_ptr=pointers(np.concatenate([np.empty(0, np.int64), *(np.diff(part.node_ptr) for part in parts)])),
+            leaf_ptr=pointers(np.concatenate([np.empty(0, np.int64), *(np.diff(part.leaf_ptr) for part in parts)])),
             **{name: join(name, dtype) for name, dtype in _COLUMNS.items()},
             leaf_count=None
-            if any(tree.leaf_count is None for tree in trees)
+            if any(part.leaf_count is None for part in parts)
             else _counts(join("leaf_count", np.int64)),
-            **_joined_sets(trees),
+            **_joined_sets(parts),
         )
 
-    def trees(self) -> list[Tree]:
-        """Return the trees."""
-        words, bits = self.category_sets()
-        counts = self.leaf_count
-        trees = []
-        for tree in range(self.n_trees):
-            node = slice(*self.node_ptr[tree : tree + 2].tolist())
-            leaf = slice(*self.leaf_ptr[tree : tree + 2].tolist())
-            sets = words[node.start : node.stop + 1]
-            trees.append(
-                Tree(
-                    **{name: getattr(self, name)[node] for name in _COLUMNS if name != "leaf_value"},
-                    leaf_value=self.leaf_value[leaf],
-                    leaf_count=None if counts is None else counts[leaf],
-                    category_words=np.diff(sets) if sets[-1] > sets[0] else None,
-                    category_bits=bits[sets[0] : sets[-1]] if sets[-1] > sets[0] else None,
-                )
-            )
-        return trees
+    def trees(self) -> list[Forest]:
+        """Return the trees, each as a forest of one."""
+        return [self.select(tree, tree + 1) for tree in range(self.n_trees)]
 
+    def select(self, first: int, last: int) -> Forest:
+        """Return the trees from number `first` to before `last`."""
+        nodes = slice(*self.node_ptr[[first, last]].tolist())
+        leaves = slice(*self.leaf_ptr[[first, last]].tolist())
+        words, bits = self.category_sets
+        sets = slice(*words[[nodes.start, nodes.stop]].tolist())
+        return Forest(
+            self.node_ptr[first : last + 1] - nodes.start,
+            self.leaf_ptr[first : last + 1] - leaves.start,
+            **{name: getattr(self, name)[nodes] for name in _COLUMNS if name != "leaf_value"},
+            leaf_value=self.leaf_value[leaves],
+            leaf_count=None if self.leaf_count is None else self.leaf_count[leaves],
+            category_words=np.diff(words[nodes.start : nodes.stop + 1]) if sets.start < sets.stop else None,
+            category_bits=bits[sets] if sets.start < sets.stop else None,
+        )
+
+    @cached_property
     def category_sets(self) -> tuple[Ints, NDArray[np.uint32]]:
         """Return the words of the nodes' sets of categories: pointers (n_nodes + 1,) into them, and they (n_words,)."""
         if self.category_words is None or self.category_bits is None:
@@ -183,15 +167,12 @@ class Forest:
         return float(np.maximum.reduceat(np.abs(self.leaf_value), self.leaf_ptr[:-1]).sum())
 
 
-def _joined_sets(trees: Sequence[Tree]) -> dict[str, Any]:
-    """Return the sets of categories of all trees, as `Forest` has them; nothing where there is none."""
-    sets = [tree.category_bits for tree in trees if tree.category_bits is not None]
+def _joined_sets(parts: Sequence[Forest]) -> dict[str, Any]:
+    """Return the sets of categories of several forests, as one has them; nothing where there is none."""
+    sets = [part.category_bits for part in parts if part.category_bits is not None]
     if not sets:
         return {}
-    words = [
-        np.zeros(len(tree.feature), dtype=np.int64) if tree.category_words is None else tree.category_words
-        for tree in trees
-    ]
+    words = [np.diff(part.category_sets[0]) for part in parts]
     return {"category_words": np.concatenate(words), "category_bits": np.concatenate(sets)}
 
 
@@ -199,11 +180,6 @@ def _counts(leaf_count: Ints | Floats) -> Ints | Floats:
     """Return whole numbers as int64, as files show them."""
     whole = leaf_count.astype(np.int64)
     return whole if (whole == leaf_count).all() else leaf_count
-
-
-def first_trees(forest: Forest, n_trees: int) -> Forest:
-    """Return the first trees of a forest, whose scores are summed in its type."""
-    return replace(Forest.of(forest.trees()[:n_trees]), leaf_value=forest.leaf_value[: forest.leaf_ptr[n_trees]])
 
 
 def category_bits(categories: Ints) -> NDArray[np.uint32]:
@@ -215,7 +191,7 @@ def category_bits(categories: Ints) -> NDArray[np.uint32]:
 
 def set_members(forest: Forest) -> tuple[Ints, Ints]:
     """Return node and category of each member of the forest's sets, (n_members,) each, ascending."""
-    words, bits = forest.category_sets()
+    words, bits = forest.category_sets
     filled = np.flatnonzero(bits)
     is_member = np.unpackbits(bits[filled].astype("<u4").view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
     word, bit = np.nonzero(is_member)

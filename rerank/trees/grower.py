@@ -7,6 +7,7 @@ packed  one int64 a row: gradient in the high 32 bits, hessian in the low 32, so
 """
 
 from math import frexp, ldexp
+from typing import Any
 
 import numpy as np
 from numba import prange
@@ -17,7 +18,7 @@ from rerank.trees.bins import Bins
 from rerank.trees.columns import GROUP_WIDTH, LEAST_SPARSE, MOST_CODES, WIDTH, Columns, list_exceptions
 from rerank.trees.constraints import SplitConstraints
 from rerank.trees.content import category_order
-from rerank.trees.forest import Tree, category_bits
+from rerank.trees.forest import Forest, category_bits
 from rerank.trees.leafwise import grow_leaves
 from rerank.trees.structures import BinnedRows, TreeLimits, TreeTask, Workspace
 from rerank.types import Floats, Ints
@@ -164,7 +165,7 @@ class Grower:
 
     def grow(
         self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints
-    ) -> tuple[Tree, NDArray[np.int32], Ints]:
+    ) -> tuple[Forest, NDArray[np.int32], Ints]:
         """Grow one tree on some rows and features; return it, its rows ordered by leaf, and those of each leaf.
 
         Of splits with equal gains, that on the first of the features is taken.
@@ -236,33 +237,33 @@ class Grower:
         steps = np.divide(-grad, hess, out=np.zeros(len(sums)), where=has_value)
         return np.clip(steps, totals["low"], totals["high"])
 
-    def _grown_tree(self, values: Floats, leaf_ptr: Ints) -> Tree:
+    def _grown_tree(self, values: Floats, leaf_ptr: Ints) -> Forest:
         """Return the tree that the kernel has grown, from the values and the rows of its leaves."""
         nodes = self._work.nodes[: len(values) - 1]
         bins = self.columns.bins
         edges = np.where(bins.is_category[nodes["feature"]], 0.0, bins.edges[nodes["feature"], nodes["bin"]])
-        return Tree(
-            nodes["feature"].astype(np.int32),
-            np.minimum(edges, HIGHEST),  # JSON has no infinity, the edge between the values and the missing ones
-            nodes["missing_left"].copy(),
-            nodes["left"].astype(np.int32),
-            nodes["right"].astype(np.int32),
-            nodes["gain"].copy(),
-            values,
-            leaf_ptr[:, 1] - leaf_ptr[:, 0],
-            *_sets(nodes, bins),
+        return Forest.tree(
+            feature=nodes["feature"].astype(np.int32),
+            threshold=np.minimum(edges, HIGHEST),  # JSON has no infinity, the edge of the missing values
+            missing_left=nodes["missing_left"].copy(),
+            left=nodes["left"].astype(np.int32),
+            right=nodes["right"].astype(np.int32),
+            gain=nodes["gain"].copy(),
+            leaf_value=values,
+            leaf_count=leaf_ptr[:, 1] - leaf_ptr[:, 0],
+            **_sets(nodes, bins),
         )
 
 
-def _sets(nodes: NDArray[np.void], bins: Bins) -> tuple[Ints, NDArray[np.uint32]] | tuple[None, None]:
-    """Return the sets of categories of NODE records (n_nodes,), as `Tree` has them."""
+def _sets(nodes: NDArray[np.void], bins: Bins) -> dict[str, Any]:
+    """Return the sets of categories of NODE records (n_nodes,), as `Forest` has them; nothing where there is none."""
     split = np.flatnonzero(bins.is_category[nodes["feature"]])
     if not len(split):
-        return None, None
+        return {}
     is_left = np.unpackbits(nodes["left_bins"][split].view(np.uint8), axis=1, bitorder="little")
     words = np.zeros(len(nodes), dtype=np.int64)
     bits = []
     for node, row in zip(split.tolist(), is_left, strict=True):
         bits.append(category_bits(bins.edges[nodes["feature"][node]][np.flatnonzero(row)].astype(np.int64)))
         words[node] = len(bits[-1])
-    return words, np.concatenate(bits)
+    return {"category_words": words, "category_bits": np.concatenate(bits)}

@@ -118,7 +118,7 @@ def bit_forest(forest: Forest) -> BitForest:
 
     return BitForest(
         columns=columns,
-        category_bits=forest.category_sets()[1],
+        category_bits=forest.category_sets[1],
         tree_words=tree_words,
         pass_ptr=pass_ptr,
         column=in_passes(column[order][first].astype(np.uint32), 0),
@@ -130,7 +130,7 @@ def bit_forest(forest: Forest) -> BitForest:
 
 def _columns(forest: Forest) -> tuple[Ints, Ints]:
     """Return the columns of a `BitForest`, and that of each node, (n_nodes,)."""
-    set_ptr, bits = forest.category_sets()
+    set_ptr, bits = forest.category_sets
     sets: dict[bytes, int] = {b"": 0}
     numbers = np.zeros(len(forest.feature), dtype=np.int64)
     for node in np.flatnonzero(np.diff(set_ptr)).tolist():

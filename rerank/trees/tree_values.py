@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.llvm import prefetch
 from rerank.trees.columns import MOST_CODES, Columns
-from rerank.trees.forest import Forest, Tree, set_members
+from rerank.trees.forest import Forest, set_members
 from rerank.types import Floats
 
 ROWS_A_SHARE = 4096  # of a thread
 PREFETCH_DISTANCE = 16  # rows
 
 
-def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floats:
+def tree_values(tree: Forest, columns: Columns, blocks: NDArray[np.uint8]) -> Floats:
     """Return the value of the leaf that each row reaches.
 
     Shapes: blocks uint8 (n_blocks, n_rows, 16).
@@ -35,7 +35,7 @@ def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floa
     return out
 
 
-def _codes_to_the_left(tree: Tree, columns: Columns) -> NDArray[np.uint8]:
+def _codes_to_the_left(tree: Forest, columns: Columns) -> NDArray[np.uint8]:
     """Return for each node and code of its column whether such rows go left, (n_nodes, 256)."""
     feature = tree.feature
     bins = columns.bins
@@ -45,7 +45,7 @@ def _codes_to_the_left(tree: Tree, columns: Columns) -> NDArray[np.uint8]:
     ]
     digit = np.arange(MOST_CODES) // columns.stride[feature, None] % columns.n_digits[feature, None]
     goes_left = digit <= np.array(last_bin, dtype=np.int64)[:, None]
-    node_of, categories = set_members(Forest.of([tree]))
+    node_of, categories = set_members(tree)
     for node in np.unique(node_of).tolist():
         of_bins = bins.edges[feature[node], : bins.n_bins[feature[node]]]
         goes_left[node] = np.isin(digit[node], np.flatnonzero(np.isin(of_bins, categories[node_of == node])))

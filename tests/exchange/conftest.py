@@ -12,7 +12,7 @@ import rerank
 from rerank.exchange.registry import TreeModel
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.imported_trees import ImportedTrees
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Forest
 from tests.rankers.conftest import ranking_data
 
 NAMES = tuple(f"f{number}" for number in range(8))
@@ -23,7 +23,7 @@ def trained(missing: float = 0.05, **parameters: object) -> BoostedTrees:
     return rerank.MART(**{"n_estimators": 30, "num_leaves": 8, **parameters}).fit(data)  # type: ignore[return-value]
 
 
-def random_tree(random: np.random.Generator, n_leaves: int, n_features: int = 8) -> Tree:
+def random_tree(random: np.random.Generator, n_leaves: int, n_features: int = 8) -> Forest:
     """A tree of any shape, its thresholds any float32 from the least to the greatest."""
     n_nodes = n_leaves - 1
     left, right = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.int32)
@@ -38,14 +38,14 @@ def random_tree(random: np.random.Generator, n_leaves: int, n_features: int = 8)
     largest = np.finfo(np.float32).max
     special = np.array([largest, -0.0, 0.0, 1e-45, -1e-45, 1e-38, 0.5, 1e30, -1e30, 10.5, 16777216.0], np.float32)
     threshold = np.where(random.random(n_nodes) < 0.3, random.choice(special, n_nodes), random.normal(size=n_nodes))
-    return Tree(
-        random.integers(0, n_features, n_nodes).astype(np.int32),
-        threshold.astype(np.float32),
-        random.random(n_nodes) < 0.5,
-        left,
-        right,
-        random.random(n_nodes),
-        random.normal(size=n_leaves),
+    return Forest.tree(
+        feature=random.integers(0, n_features, n_nodes).astype(np.int32),
+        threshold=threshold.astype(np.float32),
+        missing_left=random.random(n_nodes) < 0.5,
+        left=left,
+        right=right,
+        gain=random.random(n_nodes),
+        leaf_value=random.normal(size=n_leaves),
     )
 
 
@@ -58,7 +58,7 @@ def random_model(seed: int, n_trees: int = 6, moderate: bool = False) -> Importe
     return ImportedTrees.of(TreeModel(Forest.of(trees), len(NAMES), constant=float(random.normal())), NAMES, "random")
 
 
-def _moderate(tree: Tree) -> np.ndarray:
+def _moderate(tree: Forest) -> np.ndarray:
     size = np.abs(tree.threshold)
     return (size >= 0.01) & (size < 1e6)
 

@@ -14,7 +14,7 @@ def boundary_rows(forest: Forest, n_features: int, n_rows: int, seed: int = 0) -
     random = np.random.default_rng(seed)
     X = np.empty((n_rows, n_features), dtype=np.float32)
     node, category = set_members(forest)
-    compares = np.diff(forest.category_sets()[0]) == 0
+    compares = np.diff(forest.category_sets[0]) == 0
     for feature in range(n_features):
         if feature in forest.categories:  # members, the codes between and behind them, missing ones
             known = category[forest.feature[node] == feature]

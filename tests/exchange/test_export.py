@@ -333,10 +333,16 @@ def test_deep_trees_are_refused_by_nested_formats(tmp_path: Path) -> None:
 
 def walks_tree(nodes: np.ndarray) -> Any:
     """A tree each of whose left children is a leaf."""
-    from rerank.trees.forest import Tree
+    from rerank.trees.forest import Forest
 
     right = np.where(nodes == len(nodes) - 1, ~np.int32(len(nodes)), nodes + 1).astype(np.int32)
     zeros = np.zeros(len(nodes))
-    return Tree(
-        zeros.astype(np.int32), nodes.astype(np.float32), zeros > 0, ~nodes, right, zeros, np.arange(len(nodes) + 1.0)
+    return Forest.tree(
+        feature=zeros.astype(np.int32),
+        threshold=nodes.astype(np.float32),
+        missing_left=zeros > 0,
+        left=~nodes,
+        right=right,
+        gain=zeros,
+        leaf_value=np.arange(len(nodes) + 1.0),
     )

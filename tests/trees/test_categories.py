@@ -18,7 +18,7 @@ from rerank.trees.categories import CategoryFeatures, CategoryValues, category_m
 from rerank.trees.columns import Columns
 from rerank.trees.constraints import SplitConstraints
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import Forest, Tree, category_bits
+from rerank.trees.forest import Forest, category_bits
 from rerank.trees.grower import Grower
 from rerank.trees.score import score_rows
 from rerank.trees.structures import TreeLimits
@@ -47,7 +47,7 @@ def _grow(
     limits: TreeLimits,
     max_bin: int = 255,
     constraints: SplitConstraints | None = None,
-) -> tuple[Tree, Columns, np.ndarray]:
+) -> tuple[Forest, Columns, np.ndarray]:
     columns = Columns.of(learn_bins(X, max_bin, 1, is_category=SPLIT))
     blocks = columns.blocks(X, np.arange(len(X)), 1)
     grower, rows = Grower(columns, blocks, limits, 1, constraints), np.arange(len(X), dtype=np.int32)
@@ -114,7 +114,7 @@ def test_bounds_of_a_monotone_feature_hold_below_a_split_of_a_category() -> None
     assert (np.diff(score_rows(Forest.of([tree]), swept).reshape(300, 10), axis=1) <= 0.0).all()
 
 
-def random_sets(tree: Tree, random: np.random.Generator, most: int) -> Tree:
+def random_sets(tree: Forest, random: np.random.Generator, most: int) -> Forest:
     """Return a tree whose nodes of features 1 and 2 have sets of categories below `most`, some of them large."""
     words, bits = np.zeros(len(tree.feature), np.int64), [np.empty(0, np.uint32)]
     for node in np.flatnonzero(np.isin(tree.feature, (1, 2))).tolist():

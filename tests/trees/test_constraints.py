@@ -8,7 +8,7 @@ from rerank.runtime.fields import SchemaError
 from rerank.trees.bins import learn_bins
 from rerank.trees.columns import Columns
 from rerank.trees.constraints import Directions, FeatureGroups, SplitConstraints
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Forest
 from rerank.trees.grower import Grower
 from rerank.trees.score import score_rows
 from rerank.trees.structures import TreeLimits
@@ -27,7 +27,7 @@ def _data(seed: int, missing: float = 0.1, n: int = 150) -> tuple[np.ndarray, np
 
 def _grow(
     X: np.ndarray, grad: np.ndarray, hess: np.ndarray, constraints: SplitConstraints | None, limits: TreeLimits
-) -> Tree:
+) -> Forest:
     columns = Columns.of(learn_bins(X, 255, 1))
     grower = Grower(columns, columns.blocks(X, np.arange(len(X)), 1), limits, 1, constraints)
     return grower.grow(grad, hess, np.arange(len(X), dtype=np.int32), np.arange(4))[0]

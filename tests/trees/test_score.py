@@ -9,13 +9,13 @@ from hypothesis import given, settings, strategies as st
 
 from rerank.runtime.codec import plain, restored
 from rerank.trees import score
-from rerank.trees.forest import Forest, Tree, category_bits
+from rerank.trees.forest import Forest, category_bits
 from rerank.trees.score import FEW_ROWS, bit_forest, score_rows
 from rerank.types import pointers
 from tests.oracles import trees as oracle
 
 
-def random_tree(random: np.random.Generator, n_leaves: int, n_features: int) -> Tree:
+def random_tree(random: np.random.Generator, n_leaves: int, n_features: int) -> Forest:
     """A tree of any shape: leaves are split in random order."""
     left, right = np.zeros(n_leaves - 1, np.int32), np.zeros(n_leaves - 1, np.int32)
     hangs: list[tuple[int, int]] = [(-1, 0)]
@@ -28,14 +28,14 @@ def random_tree(random: np.random.Generator, n_leaves: int, n_features: int) -> 
         hangs[leaf] = (node, 0)
         hangs.append((node, 1))
     n_nodes = n_leaves - 1
-    return Tree(
-        random.integers(0, n_features, n_nodes).astype(np.int32),
-        random.standard_normal(n_nodes).astype(np.float32),
-        random.random(n_nodes) < 0.5,
-        left,
-        right,
-        random.random(n_nodes),
-        random.standard_normal(n_leaves),
+    return Forest.tree(
+        feature=random.integers(0, n_features, n_nodes).astype(np.int32),
+        threshold=random.standard_normal(n_nodes).astype(np.float32),
+        missing_left=random.random(n_nodes) < 0.5,
+        left=left,
+        right=right,
+        gain=random.random(n_nodes),
+        leaf_value=random.standard_normal(n_leaves),
     )
 
 
@@ -78,20 +78,20 @@ def test_scores_equal_the_oracle_when_every_split_parts_one_leaf(heavy: str) -> 
     single = ~np.arange(n_nodes, dtype=np.int32)
     random = np.random.default_rng(5)
     threshold = np.sort(random.standard_normal(n_nodes).astype(np.float32))
-    tree = Tree(
-        np.zeros(n_nodes, np.int32),
-        threshold[::-1].copy() if heavy == "left" else threshold,
-        random.random(n_nodes) < 0.5,
-        chain if heavy == "left" else single,
-        single if heavy == "left" else chain,
-        np.zeros(n_nodes),
-        random.standard_normal(n_nodes + 1),
+    tree = Forest.tree(
+        feature=np.zeros(n_nodes, np.int32),
+        threshold=threshold[::-1].copy() if heavy == "left" else threshold,
+        missing_left=random.random(n_nodes) < 0.5,
+        left=chain if heavy == "left" else single,
+        right=single if heavy == "left" else chain,
+        gain=np.zeros(n_nodes),
+        leaf_value=random.standard_normal(n_nodes + 1),
     )
     forest, X = Forest.of([tree]), _rows(random, 200, 1)
     np.testing.assert_array_equal(score_rows(forest, X), _oracle_scores(forest, X))
 
 
-def symmetric_tree(random: np.random.Generator, depth: int, n_features: int, with_sets: bool) -> Tree:
+def symmetric_tree(random: np.random.Generator, depth: int, n_features: int, with_sets: bool) -> Forest:
     """A complete tree whose nodes of one depth have the same split, with its nodes and leaves in any order."""
     n_nodes, n_leaves = (1 << depth) - 1, 1 << depth
     place = np.append(0, 1 + random.permutation(n_nodes - 1))  # of each node; the root stays first
@@ -111,14 +111,14 @@ def symmetric_tree(random: np.random.Generator, depth: int, n_features: int, wit
     asked[place] = asks
     words = np.where(is_set, [len(each) for each in sets], 0)[asked].astype(np.int64)
     bits = [sets[question] for question in asked.tolist() if is_set[question]]
-    return Tree(
-        features[asked].astype(np.int32),
-        np.where(is_set, 0, thresholds)[asked].astype(np.float32),
-        missing_left[asked],
-        children[:, 0].copy(),
-        children[:, 1].copy(),
-        random.random(n_nodes),
-        random.standard_normal(n_leaves),
+    return Forest.tree(
+        feature=features[asked].astype(np.int32),
+        threshold=np.where(is_set, 0, thresholds)[asked].astype(np.float32),
+        missing_left=missing_left[asked],
+        left=children[:, 0].copy(),
+        right=children[:, 1].copy(),
+        gain=random.random(n_nodes),
+        leaf_value=random.standard_normal(n_leaves),
         category_words=words if with_sets else None,
         category_bits=np.concatenate([*bits, np.empty(0, np.uint32)]) if with_sets else None,
     )
