@@ -10,19 +10,13 @@ import click
 import rerank
 from rerank.cli.options import (
     base_run_option,
-    candidates_file,
-    check_pairs,
     errors_with_files,
-    files_of_model,
     functions_option,
     measures_option,
-    opened_for_model,
+    model_applied,
     other_index_option,
     path_argument,
     path_option,
-    read_base_run,
-    read_if,
-    read_ranker,
     refuse_beside,
     runs_option,
 )
@@ -108,15 +102,10 @@ def _explained(
     if not query or not documents:
         raise click.UsageError(f"Missing option '--{'documents' if query else 'query'}'.")
     index, model, topics = files
-    ranker = read_ranker(model)
-    queries = rerank.read_topics(topics)
-    base_run = read_base_run(base)
-    file = candidates_file(run_files)
-    run = read_if(rerank.read_run, file)
-    subjects = files_of_model(model, file, base, base_run)
-    subjects |= {"query": topics, "documents": "--documents", "contributions": model}
-    with opened_for_model(index, run_files, other_index, None) as opened:
-        if run is not None and file is not None:
-            check_pairs(run, file, opened, queries, topics)
-        with errors_with_files(subjects):
-            return rerank.explain(opened, ranker, queries, query, documents, run, base=base_run)
+    of_model = model, topics, run_files, base, other_index
+    subjects: dict[str, str | Path | None] = {"query": topics, "documents": "--documents", "contributions": model}
+    with (
+        model_applied(index, *of_model, remove_query=False) as (opened, applied, of_applied),
+        errors_with_files({**of_applied, **subjects}),
+    ):
+        return rerank.explain(opened, **applied, query=query, documents=documents)

@@ -424,18 +424,38 @@ def opened_index(
 
 
 @contextmanager
-def opened_for_model(
-    path: Path, run_files: Sequence[str], other_index: bool, cluster: str | None, *files: Path, **options: Any
-) -> Iterator[rerank.Index]:
-    """Yield an index with the runs of `--run` that have a name, for a model to be applied to; see `opened_index`."""
+def model_applied(
+    index: Path,
+    model: Path,
+    topics: Path,
+    run_files: Sequence[str],
+    base: str | None,
+    other_index: bool,
+    cluster: str | None = None,
+    of_index: bool = True,
+    **options: Any,
+) -> Iterator[tuple[rerank.Index, dict[str, Any], dict[str, str | Path | None]]]:
+    """Yield an index with the runs of `--run` that have a name, what is applied to it, and the files for errors.
+
+    What is applied are the keywords `model`, `topics`, `run` and `base` of `rerank.rerank` and `rerank.explain`. The
+    files are those of the objects that errors are about, see `errors_with_files`.
+
+    model     a file, or the name of the unsupervised ranking
+    of_index  whether the documents of the candidates must be in the index
+    """
+    applied: dict[str, Any] = {
+        "model": UNSUPERVISED if model == Path(UNSUPERVISED) else rerank.read_model(model),
+        "topics": rerank.read_topics(topics),
+        "base": read_base_run(base),
+    }
+    file = candidates_file(run_files)
+    applied["run"] = read_if(rerank.read_run, file)
+    of_model = dict.fromkeys(("model", "data", "recipe", "base", "candidates"), model)
     runs = read_named_runs(tuple(item for item in run_files if "=" in item))
-    with opened_index(path, cluster, *files, runs=runs, check_models=not other_index, **options) as index:
-        yield index
-
-
-def read_ranker(model: Path) -> Ranker | str:
-    """Return the model of a file MODEL, or the name of the unsupervised ranking."""
-    return UNSUPERVISED if model == Path(UNSUPERVISED) else rerank.read_model(model)
+    with opened_index(index, cluster, topics, runs=runs, check_models=not other_index, **options) as opened:
+        if file is not None and of_index:
+            check_pairs(applied["run"], file, opened, applied["topics"], topics)
+        yield opened, applied, {**of_model, "run": file, **base_file(base, applied["base"])}
 
 
 def candidates_file(run_files: Sequence[str]) -> Path | None:
@@ -444,9 +464,3 @@ def candidates_file(run_files: Sequence[str]) -> Path | None:
     if len(files) > 1:
         raise click.UsageError(f"--run: expected one file of candidates, got {len(files)}. Give others as NAME=FILE.")
     return files[0] if files else None
-
-
-def files_of_model(model: Path, run: Path | None, base: str | None, base_run: Any) -> dict[str, str | Path | None]:
-    """Return the file of each object that errors are about, for `errors_with_files`."""
-    of_model = dict.fromkeys(("model", "data", "recipe", "base", "candidates"), model)
-    return {**of_model, "run": run, **base_file(base, base_run)}

@@ -9,20 +9,14 @@ from rerank.cli.options import (
     Number,
     Whole,
     base_run_option,
-    candidates_file,
-    check_pairs,
     cluster_option,
     errors_with_files,
-    files_of_model,
     functions_option,
-    opened_for_model,
+    model_applied,
     other_index_option,
     output_option,
     path_argument,
     path_option,
-    read_base_run,
-    read_if,
-    read_ranker,
     refuse_beside,
     remove_query_option,
     runs_option,
@@ -101,31 +95,25 @@ def command(
 
     if texts is not None:
         refuse_beside("--texts", ("cluster", "method", "remove_query"))
-    ranker = read_ranker(model)
-    queries = rerank.read_topics(topics)
-    base_run = read_base_run(base)
-    file = candidates_file(run_files)
     least = rerank.Cutoff.of(min_score, abstain)
-    run = read_if(rerank.read_run, file)
-    files = files_of_model(model, file, base, base_run)
-    with opened_for_model(index, run_files, other_index, cluster, topics, remove_query=remove_query) as opened:
+    of_model = model, topics, run_files, base, other_index
+    with model_applied(index, *of_model, cluster, texts is None, remove_query=remove_query) as (opened, applied, files):
         if method is not None:
             rerank.diversify(opened, rerank.Run.of({}), method)  # refused now, not after the work
-        if texts is None and run is not None and file is not None:
-            check_pairs(run, file, opened, queries, topics)
-        with errors_with_files({**files, "scores": file or "--run"}):
+        with errors_with_files({**files, "scores": files["run"] or "--run"}):
             if texts is None:
                 apply = rerank.rerank if cluster is None else opened.cluster.rerank  # type: ignore[attr-defined]
-                result = apply(opened, ranker, queries, run, k=k, base=base_run, cutoff=least)
+                result = apply(opened, **applied, k=k, cutoff=least)
             else:
-                read = read_texts(texts, queries)
-                result = rerank_topics(opened, ranker, queries, read, run, k=k, base=base_run, cutoff=least)
+                applied["scores"] = applied.pop("run")
+                read = read_texts(texts, applied["topics"])
+                result = rerank_topics(opened, **applied, texts=read, k=k, cutoff=least)
             if least is not None:
                 log.info(
                     "%d documents have the probabilities asked for, of %d of %d queries",
                     result.n_rows,
                     sum(len(result[query_id]) > 0 for query_id in result),
-                    len(queries),
+                    len(applied["topics"]),
                 )
             if method is not None:
                 result = rerank.diversify(opened, result, method)
