@@ -165,7 +165,9 @@ class Format(ABC):
         return None
 
 
-_REGISTRY: Registry[type[Format]] = Registry("format", "rerank.exchange")
+_REGISTRY: Registry[Format] = Registry("format", "rerank.exchange", of_instances=True)
+known_formats = _REGISTRY.known
+format_named = _REGISTRY.get
 
 
 def register(name: str) -> Any:
@@ -176,16 +178,6 @@ def register(name: str) -> Any:
         return _REGISTRY.register(name)(kind)
 
     return add
-
-
-def known_formats() -> dict[str, Format]:
-    """Return all formats by name, in alphabetical order."""
-    return {name: kind() for name, kind in _REGISTRY.known().items()}
-
-
-def format_named(name: str) -> Format:
-    """Return a format; raises InvalidInputError, with the nearest known name, for an unknown one."""
-    return _REGISTRY.get(name)()
 
 
 def cannot_say(name: str, expected: str, got: str, remedy: str = "Choose another format.") -> InvalidInputError:

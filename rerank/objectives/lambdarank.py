@@ -228,13 +228,7 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
     the same gain, documents ranked above i (whose pairs are added when j is the top document), and padding. There the
     difference of gains or of discounts is not positive, and the term is 0.
     """
-    score = columns.score
-    gain = columns.gain
-    e = columns.exponential
-    discount = columns.discount
-    row_weight = columns.row_weight
-    grad = columns.grad
-    hess = columns.hess
+    score, gain, e, discount, row_weight, grad, hess = columns
     total = same(0.0)
     one = same(1.0)
     offset = same(offset)
