@@ -113,18 +113,9 @@ def add_contributions(forest: Forest, X: NDArray[np.float32], out: Floats, n_thr
 def contribution_forest(forest: Forest) -> ContributionForest:
     """Lay a forest out for contributions."""
     leaf_count = np.maximum(np.asarray(forest.leaf_count, dtype=np.float64), EMPTY_LEAF)
+    edges, share, share_above, depth = _edges(forest, leaf_count)
     n_edges = 2 * np.diff(forest.node_ptr)
-    edge_ptr = np.concatenate([[0], np.cumsum(n_edges)])
-    edges = np.zeros(int(edge_ptr[-1]), dtype=EDGE)
-    share, share_above = np.ones((2, len(edges)))
-    depth = np.zeros(len(edges), dtype=np.int64)
-    _lay_out(
-        (forest.node_ptr, forest.leaf_ptr, edge_ptr),
-        (forest.feature, forest.left, forest.right),
-        leaf_count,
-        edges,
-        (share, share_above, depth),
-    )
+    edge_ptr = 2 * forest.node_ptr
     deepest = np.zeros(forest.n_trees, dtype=np.int64)
     np.maximum.at(deepest, np.repeat(np.arange(forest.n_trees), n_edges), depth)
     n_points = -(-np.maximum(deepest, 1) // 2)
@@ -134,6 +125,50 @@ def contribution_forest(forest: Forest) -> ContributionForest:
     totals = np.bincount(trees, leaf_count, forest.n_trees)
     expected = np.bincount(trees, leaf_count * forest.leaf_value, forest.n_trees) / totals
     return ContributionForest(edge_ptr, edges, n_points, table_ptr, factor, ratio, weight, float(expected.sum()))
+
+
+def _edges(forest: Forest, leaf_count: Floats) -> tuple[NDArray[np.void], Floats, Floats, Ints]:
+    """Return the edges of all trees, parents first, and three numbers of each, (n_edges,).
+
+    share        product of the shares of the edges that test this edge's feature, of the path to its end
+    share_above  the same without this edge
+    depth        distinct features of the path
+    """
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.node_ptr))
+    children = np.stack((forest.left, forest.right), axis=1).astype(np.int64)
+    is_node = children >= 0
+    children += np.where(is_node, forest.node_ptr[tree, None], -forest.leaf_ptr[tree, None])
+    levels = [forest.node_ptr[:-1][np.diff(forest.node_ptr) > 0]]
+    while len(levels[-1]):
+        levels.append(children[levels[-1]][is_node[levels[-1]]])
+    nodes = np.concatenate(levels)
+    nodes = nodes[np.argsort(tree[nodes], kind="stable")]
+    place = np.argsort(nodes)  # of each node among those: its edges are 2 place and 2 place + 1
+    children, is_node, feature = children[nodes], is_node[nodes], forest.feature[nodes]
+    above = np.zeros(len(nodes), dtype=np.int64)  # the edge that leads to a node, plus 1
+    above[place[children[is_node]]] = 1 + np.flatnonzero(is_node)
+    same = above.copy()
+    other = np.flatnonzero(same)
+    while len(other):
+        other = other[feature[(same[other] - 1) // 2] != feature[other]]
+        same[other] = above[(same[other] - 1) // 2]
+        other = other[same[other] > 0]
+    edges = np.zeros(children.shape, dtype=EDGE)
+    edges["node"], edges["is_left"] = nodes[:, None], (True, False)
+    edges["leaf"] = np.where(is_node, -1, ~children)
+    before = 2 * forest.node_ptr[tree[nodes]]  # edges of the trees before
+    edges["parent"] = np.where(above > 0, above - before, 0)[:, None]
+    edges["same"] = np.where(same > 0, same - before, 0)[:, None]
+    rows = leaf_count[edges["leaf"]]
+    for level in reversed(levels[1:]):
+        rows.flat[above[place[level]] - 1] = rows[place[level]].sum(axis=1)
+    shares = rows / rows.sum(axis=1, keepdims=True)
+    share, depth = np.ones(1 + rows.size), np.zeros(1 + rows.size, dtype=np.int64)  # 0: no edge
+    for level in levels:
+        at = place[level]
+        share[1:].reshape(shares.shape)[at] = share[same[at], None] * shares[at]
+        depth[1:].reshape(shares.shape)[at] = (depth[above[at]] + (same[at] == 0))[:, None]
+    return edges.ravel(), share[1:], np.repeat(share[same], 2), depth[1:]
 
 
 def _tables(
@@ -162,58 +197,6 @@ def _tables(
         factor[(3 * first)[:, None] + np.arange(3 * width)] = factors.reshape(len(chosen), 3 * width)
         ratio[(2 * first)[:, None] + np.arange(2 * width)] = ratios.reshape(len(chosen), 2 * width)
     return factor, ratio, weight
-
-
-@kernel()
-def _lay_out(ptr, arrays, leaf_count, edges, per_edge):  # type: ignore[no-untyped-def]
-    """Fill the edges of all trees, parents first, with their shares of the training rows.
-
-    ptr       node_ptr, leaf_ptr, edge_ptr, each (n_trees + 1,) int64
-    arrays    feature, left, right of the forest's nodes, (n_nodes,) int32
-    edges     (n_edges,) EDGE, OUT
-    per_edge  share, share_above (n_edges,) float64: product of the shares of the edges that test this edge's feature,
-              with and without it; depth (n_edges,) int64: distinct features of the path; all OUT
-    """
-    node_ptr, leaf_ptr, edge_ptr = ptr
-    feature, left, right = arrays
-    share, share_above, depth = per_edge
-    for tree in range(len(node_ptr) - 1):
-        first_node = node_ptr[tree]
-        first_leaf = leaf_ptr[tree]
-        first_edge = edge_ptr[tree]
-        n_nodes = node_ptr[tree + 1] - first_node
-        if n_nodes == 0:
-            continue
-        order = np.empty(n_nodes, np.int64)  # nodes as their edges are listed: a parent before its children
-        above = np.zeros(n_nodes, np.int64)  # the edge that leads to a node, plus 1
-        order[0], n_listed = 0, 1
-        for position in range(n_nodes):
-            for side in range(2):
-                child = (left if side == 0 else right)[first_node + order[position]]
-                if child >= 0:
-                    order[n_listed], above[child] = child, 2 * position + side + 1
-                    n_listed += 1
-        count = np.zeros(n_nodes)
-        for position in range(n_nodes - 1, -1, -1):
-            node = order[position]
-            for child in (left[first_node + node], right[first_node + node]):
-                count[node] += count[child] if child >= 0 else leaf_count[first_leaf + ~child]
-        for number in range(2 * n_nodes):
-            node = order[number // 2]
-            is_left = number % 2 == 0
-            child = (left if is_left else right)[first_node + node]
-            edge = edges[first_edge + number]
-            parent = above[node]
-            same = parent
-            while same > 0 and feature[edges[first_edge + same - 1]["node"]] != feature[first_node + node]:
-                same = edges[first_edge + same - 1]["parent"]
-            edge["parent"], edge["node"], edge["is_left"] = parent, first_node + node, is_left
-            edge["leaf"], edge["same"] = -1 if child >= 0 else first_leaf + ~child, same
-            before = depth[first_edge + parent - 1] if parent > 0 else 0
-            depth[first_edge + number] = before + (1 if same == 0 else 0)
-            reached = count[child] if child >= 0 else leaf_count[first_leaf + ~child]
-            share_above[first_edge + number] = share[first_edge + same - 1] if same > 0 else 1.0
-            share[first_edge + number] = share_above[first_edge + number] * (reached / count[node])
 
 
 @kernel()
