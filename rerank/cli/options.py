@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -415,11 +415,8 @@ def opened_index(
     from rerank.files.beir import removes_query
 
     options["remove_query"] = removes_query(remove_query, *files)
-    if cluster is None:
-        with rerank.Index.open(path, **options) as index:
-            yield index
-        return
-    with rerank.Cluster(cluster) as workers, workers.open(path, **options) as index:
+    opener: Any = nullcontext(rerank.Index) if cluster is None else rerank.Cluster(cluster)
+    with opener as opening, opening.open(path, **options) as index:
         yield index
 
 

@@ -48,7 +48,6 @@ from rerank.files.trec import write_run
 from rerank.history.history import History
 from rerank.index.index import Index, opened
 from rerank.index.resources import named_runs, needed_resources
-from rerank.metrics.registry import named
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.bases import UnsupervisedBase
 from rerank.rankers.last_stage import DEPTHS, Gain
@@ -297,7 +296,7 @@ def run_experiment(
         results = {system: _mean_result(prepared.qrels, trials, system, study.measures) for system in trials[0].runs}
         baseline = study.baseline or next((name for name in (BASE, study.base) if name in results), None)
         added = [system for system in results if system in ADDED or system.endswith(WITHOUT_HISTORY)]
-        result = StudyResult(trials, results, baseline, added, named(study.metric), prepared.resources)
+        result = StudyResult(trials, results, baseline, added, study.metric, prepared.resources)
         if folder is not None:
             with staged_output(folder, last=SETTINGS) as staging:
                 _write(result, study, staging)
@@ -355,19 +354,13 @@ class FoldCandidates:
         return self.inputs.with_history(self.histories[fold]).features()
 
 
-@dataclass(frozen=True, eq=False)
-class WithoutHistory:
-    """Data of each fold without the features of judgements."""
-
-    data_of: Callable[[int], FoldData]
-
-    def __call__(self, fold: int) -> FoldData:
-        """Return the data of a fold."""
-        found = self.data_of(fold)
-        names = found.data.feature_names
-        kept = [number for number, name in enumerate(names) if not name.startswith(HISTORY)]
-        data = replace(found.data, X=found.data.X[:, kept], feature_names=tuple(names[number] for number in kept))
-        return replace(found, data=data)
+def _without_history(data_of: Callable[[int], FoldData], fold: int) -> FoldData:
+    """Return the data of a fold without the features of judgements."""
+    found = data_of(fold)
+    names = found.data.feature_names
+    kept = [number for number, name in enumerate(names) if not name.startswith(HISTORY)]
+    data = replace(found.data, X=found.data.X[:, kept], feature_names=tuple(names[number] for number in kept))
+    return replace(found, data=data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -433,8 +426,7 @@ class Prepared:
 
     def values(self, run: Run) -> Floats:
         """Return the measure of the training of each query, 0 for those that the run does not have, (n_queries,)."""
-        measure = named(self.study.metric)
-        return evaluate(self.qrels, run, [measure], complete=True).values[measure]
+        return evaluate(self.qrels, run, [self.study.metric], complete=True).vector(self.study.metric)
 
     def scorer_gain(self, run: Run, folds: Mapping[str, int]) -> Gain | None:
         """Return what the scorer of the index brings to a run of held-out queries; None without one."""
@@ -681,7 +673,7 @@ def _trial(prepared: Prepared, folds: Mapping[str, int], is_first: bool) -> Tria
                 model.history_ = history
     if prepared.learns_history and prepared.data is not None:
         system, base = next(iter(study.trained.items()))
-        training = prepared.training(WithoutHistory(data_of), folds, base)
+        training = prepared.training(partial(_without_history, data_of), folds, base)
         system = f"{system} {WITHOUT_HISTORY}"
         runs[system] = cross_validated(prepared.workers, training, system)[2]
     gains = {system: gain for system in models if (gain := prepared.scorer_gain(runs[system], folds)) is not None}

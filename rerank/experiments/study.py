@@ -8,7 +8,7 @@ import os
 import platform
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -341,9 +341,8 @@ def check_output_folder(path: str | Path) -> Path:
     return folder
 
 
-@contextmanager
-def staged_output(folder: Path, last: str) -> Iterator[Path]:
-    """Yield a new hidden folder, whose files are moved into `folder` if the block ends without an error.
+def staged_output(folder: Path, last: str) -> AbstractContextManager[Path]:
+    """Return a context: a new hidden folder, whose files are moved into `folder` if the block ends without an error.
 
     Other files in the folder stay as they are. The file `last` shows that the others are complete: an earlier one is
     removed before the files are moved, and the new one is moved after them.
@@ -362,5 +361,4 @@ def staged_output(folder: Path, last: str) -> Iterator[Path]:
         for path in paths:
             shutil.move(path, (target / path.name).resolve())
 
-    with staged_folder(target, move, InvalidInputError, within=target.is_dir()) as staging:
-        yield staging
+    return staged_folder(target, move, InvalidInputError, within=target.is_dir())
