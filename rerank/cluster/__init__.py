@@ -1,1 +1,1 @@
-"""Work on a Dask cluster: batches of queries, and training from summed histograms; the only package that knows Dask."""
+"""Work on a Dask cluster: batches of queries, and LightGBM's Dask learner; the only package that knows Dask."""
