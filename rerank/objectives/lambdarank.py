@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, SwapWeights
 from rerank.metrics.ranked_lists import RankedLists
-from rerank.objectives.base import LOWEST_EXPONENT, Objective
+from rerank.objectives.base import LOWEST_EXPONENT, Objective, cleared_rows
 from rerank.runtime.elementary import exp, log2
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.llvm import LANES, absolute, lane_sum, load, positive, same, store
@@ -464,8 +464,7 @@ def _add_partners(i, partners, deltas, documents, sigma, by_distance):  # type: 
     partners holds ranks; deltas (n,) are those of rank i. One exponential for each document:
     1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j).
     """
-    score = documents.score
-    label = documents.gain
+    score, label, e, _, row_weight, grad, hess = documents
     total = 0.0
     for j in partners:
         if j <= i or label[i] == label[j] or deltas[j] == 0.0:
@@ -474,16 +473,14 @@ def _add_partners(i, partners, deltas, documents, sigma, by_distance):  # type: 
         if by_distance:
             share /= 0.01 + sigma * abs(score[i] - score[j])
         better, worse = (i, j) if label[i] > label[j] else (j, i)
-        share *= documents.row_weight[better] * documents.row_weight[worse]
-        e_better = documents.exponential[better]
-        e_worse = documents.exponential[worse]
-        rho = e_worse / (e_better + e_worse)
+        share *= row_weight[better] * row_weight[worse]
+        rho = e[worse] / (e[better] + e[worse])
         lambda_ij = share * rho
-        curvature = lambda_ij * (e_better / (e_better + e_worse))
-        documents.grad[better] -= lambda_ij
-        documents.grad[worse] += lambda_ij
-        documents.hess[better] += curvature
-        documents.hess[worse] += curvature
+        curvature = lambda_ij * (e[better] / (e[better] + e[worse]))
+        grad[better] -= lambda_ij
+        grad[worse] += lambda_ij
+        hess[better] += curvature
+        hess[worse] += curvature
         total += lambda_ij
     return total
 
@@ -491,13 +488,10 @@ def _add_partners(i, partners, deltas, documents, sigma, by_distance):  # type: 
 @helper()
 def _fill_ranked_query(query, batch, scores, sigma, normalize, grad, hess):  # type: ignore[no-untyped-def]
     """Fill the gradients of one query of a batch."""
-    first = batch.query_ptr[query]
-    last = batch.query_ptr[query + 1]
+    first, last = cleared_rows(batch.query_ptr, query, grad, hess)
     n = last - first
     weight = batch.weights[query]
     order = batch.order[first:last]
-    grad[first:last] = 0.0
-    hess[first:last] = 0.0
     if n < 2 or weight == 0.0:
         return
     block = batch.deltas[batch.delta_ptr[query] : batch.delta_ptr[query + 1]]
