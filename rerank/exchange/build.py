@@ -16,7 +16,7 @@ from rerank.errors import InvalidInputError, log, shown
 from rerank.exchange.registry import FormatFault, TreeModel, cannot_say, damage_found
 from rerank.runtime.fields import SchemaError
 from rerank.trees.contributions import EMPTY_LEAF
-from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, category_bits
+from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, category_sets
 from rerank.types import Floats, Ints
 
 LARGEST_FLOAT = np.finfo(np.float32).max
@@ -140,13 +140,9 @@ def split_tree(
     if known and n_rows and not np.isclose(total, n_rows, rtol=COUNT_ERROR):
         raise FormatFault(f"counts of leaves that add up to {n_rows:g}, as at the root", f"{total:g}")
     threshold = splits.threshold.copy()
-    words = np.zeros(len(threshold), dtype=np.int64)
-    bits = [np.empty(0, dtype=np.uint32)]
-    for node, categories in sorted(splits.sets.items()):
+    for node, categories in splits.sets.items():
         threshold[node] = 0.0 if len(categories) else -np.inf
-        if len(categories):
-            bits.append(category_bits(categories))
-            words[node] = len(bits[-1])
+    sets = {node: categories for node, categories in sorted(splits.sets.items()) if len(categories)}
     turned = threshold == -np.inf  # every value goes right: as if every value went left to the other child
     return Forest.tree(
         feature=splits.feature.astype(np.int32),
@@ -158,8 +154,7 @@ def split_tree(
         leaf_value=np.asarray(leaf_value),
         # a lone leaf has all rows; of unknown ones no shares can be computed
         leaf_count=np.ones(1, dtype=np.int64) if not len(threshold) else leaf_count if known else None,
-        category_words=words if len(bits) > 1 else None,
-        category_bits=np.concatenate(bits) if len(bits) > 1 else None,
+        **category_sets(len(threshold), sets),
     )
 
 

@@ -317,12 +317,6 @@ def _normalisations(names: Sequence[str], recipe: Mapping[str, Any]) -> dict[str
     }
 
 
-def engine_named(name: str) -> SearchEngine:
-    """Return an engine; raises InvalidInputError, with the nearest known name, for an unknown one."""
-    check_known("engine", name, ENGINES)
-    return ENGINES[name]
-
-
 def engine_of_format(format: str) -> SearchEngine:
     """Return the engine that reads a format of models; raises InvalidInputError where there is none."""
     for engine in ENGINES.values():
@@ -475,7 +469,8 @@ ENGINES = {engine.name: engine for engine in (ELASTICSEARCH, OPENSEARCH, SOLR)}
 
 def portable_template(name: str) -> str:
     """Return a recipe as TOML, with comments, of the features that an engine computes, except its numbers."""
-    engine = engine_named(name)
+    check_known("engine", name, ENGINES)
+    engine = ENGINES[name]
     families = []
     patterns = []
     for family, member in known_families().items():

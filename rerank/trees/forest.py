@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Annotated, Any
@@ -187,6 +187,16 @@ def category_bits(categories: Ints) -> NDArray[np.uint32]:
     members = np.zeros((int(categories.max()) // WORD_BITS + 1) * WORD_BITS, dtype=np.bool_)
     members[categories] = True
     return np.packbits(members, bitorder="little").view("<u4").astype(np.uint32)
+
+
+def category_sets(n_nodes: int, sets: Mapping[int, Ints]) -> dict[str, Any]:
+    """Return the sets of categories of some of a tree's nodes, by node, ascending, as `Forest` has them."""
+    if not sets:
+        return {}
+    bits = [category_bits(categories) for categories in sets.values()]
+    words = np.zeros(n_nodes, dtype=np.int64)
+    words[list(sets)] = list(map(len, bits))
+    return {"category_words": words, "category_bits": np.concatenate(bits)}
 
 
 def set_members(forest: Forest) -> tuple[Ints, Ints]:

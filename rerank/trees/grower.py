@@ -18,7 +18,7 @@ from rerank.trees.bins import Bins
 from rerank.trees.columns import GROUP_WIDTH, LEAST_SPARSE, MOST_CODES, WIDTH, Columns, list_exceptions
 from rerank.trees.constraints import SplitConstraints
 from rerank.trees.content import category_order
-from rerank.trees.forest import Forest, category_bits
+from rerank.trees.forest import Forest, category_sets
 from rerank.trees.leafwise import grow_leaves
 from rerank.trees.structures import BinnedRows, TreeLimits, TreeTask, Workspace
 from rerank.types import Floats, Ints
@@ -256,14 +256,10 @@ class Grower:
 
 
 def _sets(nodes: NDArray[np.void], bins: Bins) -> dict[str, Any]:
-    """Return the sets of categories of NODE records (n_nodes,), as `Forest` has them; nothing where there is none."""
+    """Return the sets of categories of NODE records (n_nodes,), as `Forest` has them."""
     split = np.flatnonzero(bins.is_category[nodes["feature"]])
-    if not len(split):
-        return {}
     is_left = np.unpackbits(nodes["left_bins"][split].view(np.uint8), axis=1, bitorder="little")
-    words = np.zeros(len(nodes), dtype=np.int64)
-    bits = []
-    for node, row in zip(split.tolist(), is_left, strict=True):
-        bits.append(category_bits(bins.edges[nodes["feature"][node]][np.flatnonzero(row)].astype(np.int64)))
-        words[node] = len(bits[-1])
-    return {"category_words": words, "category_bits": np.concatenate(bits)}
+    left = zip(split.tolist(), map(np.flatnonzero, is_left), strict=True)
+    return category_sets(
+        len(nodes), {node: bins.edges[nodes["feature"][node]][places].astype(np.int64) for node, places in left}
+    )

@@ -15,7 +15,7 @@ import rerank
 from rerank.cli.main import run
 from rerank.errors import InvalidInputError
 from rerank.exchange import registry
-from rerank.exchange.registry import EngineSettings, engine_named, known_formats, portable_template
+from rerank.exchange.registry import EngineSettings, known_formats, portable_template
 from rerank.features.families.static import StaticFeatures
 from rerank.features.recipe import Recipe, known_families
 from tests.oracles import engines as walks
@@ -58,7 +58,7 @@ def _data(index: rerank.Index, collection: Tiny, recipe: Recipe | None) -> reran
 def test_queries_give_the_values_of_this_package(
     name: str, index: rerank.Index, collection: Tiny, tmp_path: Path
 ) -> None:
-    data, engine = _data(index, collection, _recipe(name, tmp_path)), engine_named(name)
+    data, engine = _data(index, collection, _recipe(name, tmp_path)), registry.ENGINES[name]
     settings = EngineSettings(1.2, 0.75, "title")
     names = {name: name for name in data.feature_names}
     entries = dict(zip(names, engine.entries(names, settings), strict=True))
@@ -102,7 +102,7 @@ def _value(engine: str, entry: dict[str, Any], corpus: walks.Corpus, document: d
 def test_every_feature_of_an_engine_is_one_of_this_package(name: str) -> None:
     known = {feature.name for member in known_families().values() for feature in member.features(Recipe())}
     numbers = {feature.name.partition(".")[0] for feature in StaticFeatures().features(Recipe(numbers=("year",)))}
-    assert {feature.name for feature in engine_named(name).features} <= known | numbers
+    assert {feature.name for feature in registry.ENGINES[name].features} <= known | numbers
 
 
 def test_formats_of_engines_are_those_that_are_written() -> None:
