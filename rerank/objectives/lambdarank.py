@@ -328,11 +328,18 @@ def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hes
         columns.discount[k], columns.grad[k], columns.hess[k] = scale * ranking.discounts[0], 0.0, 0.0
     offset, slope = (0.01, sigma) if ranking.normalize and lowest < best else (1.0, 0.0)
     total = _add_pairs(columns, order[:top], by_gain.above[first:last], by_gain.below[first:last], offset, slope)
-    factor = log2(1.0 + 2.0 * total) / (2.0 * total) if ranking.normalize and total > 0.0 else 1.0
-    factor *= ranking.weights[query]
-    for k in range(n):
-        grad[first + rows[k]] = columns.grad[k] * factor * sigma
-        hess[first + rows[k]] = columns.hess[k] * factor * sigma * sigma
+    weight = ranking.weights[query]
+    _fill_rows(columns, rows, total, ranking.normalize, weight, sigma, grad[first:last], hess[first:last])
+
+
+@helper()
+def _fill_rows(columns, rows, total, normalize, weight, sigma, grad, hess):  # type: ignore[no-untyped-def]
+    """Fill the gradients of one query from its columns, those of `rows` (n,); total is the sum of |lambda| / sigma."""
+    factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
+    factor *= weight
+    for k in range(rows.shape[0]):
+        grad[rows[k]] = columns.grad[k] * factor * sigma
+        hess[rows[k]] = columns.hess[k] * factor * sigma * sigma
 
 
 @helper()
@@ -340,12 +347,8 @@ def _fill_part(part, ranking, by_gain, row_weights, scores, grad, hess):  # type
     """Fill the gradients of one part of the queries."""
     scratch = np.empty((7, ranking.discounts.shape[0] + LANES))
     for query in range(ranking.part_ptr[part], ranking.part_ptr[part + 1]):
-        first = ranking.query_ptr[query]
-        last = ranking.query_ptr[query + 1]
-        if last - first < 2 or ranking.inverse_norms[query] == 0.0 or ranking.weights[query] == 0.0:
-            for row in range(first, last):
-                grad[row], hess[row] = 0.0, 0.0
-        else:
+        first, last = cleared_rows(ranking.query_ptr, query, grad, hess)
+        if last - first > 1 and ranking.inverse_norms[query] != 0.0 and ranking.weights[query] != 0.0:
             _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hess)
 
 
@@ -512,11 +515,7 @@ def _fill_ranked_query(query, batch, scores, sigma, normalize, grad, hess):  # t
     for i in range(block.shape[0] // n):
         partners = above_lowest if label[i] == lowest else every
         total += _add_partners(i, partners, block[i * n : (i + 1) * n], documents, sigma, by_distance)
-    factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
-    factor *= weight
-    for rank in range(n):
-        grad[first + order[rank]] = documents.grad[rank] * factor * sigma
-        hess[first + order[rank]] = documents.hess[rank] * factor * sigma * sigma
+    _fill_rows(documents, order, total, normalize, weight, sigma, grad[first:last], hess[first:last])
 
 
 @kernel(parallel=True)
