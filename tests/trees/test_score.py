@@ -222,3 +222,11 @@ def test_forest_comes_back_exactly_from_json() -> None:
     forest, X = _forest(2, (31, 1, 5))
     again = restored(Forest, json.loads(json.dumps(plain(forest))))
     np.testing.assert_array_equal(score_rows(forest, X), score_rows(again, X))
+
+
+def test_forest_comes_back_when_its_parts_are_joined() -> None:
+    random = np.random.default_rng(3)
+    forest = Forest.of([symmetric_tree(random, depth, 5, with_sets=depth % 2 == 0) for depth in (1, 2, 3, 4)])
+    assert [tree.n_trees for tree in forest.trees()] == [1, 1, 1, 1]
+    assert plain(Forest.of(forest.trees())) == plain(forest)
+    assert plain(Forest.of([forest.select(0, 1), forest.select(1, 4)])) == plain(forest)
