@@ -25,7 +25,7 @@ from rerank.types import Floats, Ints
 EPSILON = 1e-5  # trec_eval's
 
 
-@register("AP", trec="map", trec_cut="map_cut", aliases={"MAP": {}})
+@register("AP", trec="map", trec_cut="map_cut", aliases={"average_precision": {}, "mean_average_precision": {}})
 @dataclass(frozen=True)
 class AP(BinaryMeasure):
     """Mean over all relevant documents of the precision at their rank; a document not retrieved has 0 (trec_eval)."""

@@ -65,7 +65,7 @@ class DiscountedMeasure(Measure):
         return np.where(rank < measure_depth(query_ptr, self.cutoff), self.discount_of(rank), 0.0)
 
 
-@register("DCG")
+@register("DCG", aliases={"dcg_burges": {"dcg": EXPONENTIAL}})
 @dataclass(frozen=True)
 class DCG(DiscountedMeasure):
     """sum gain / log2(1 + rank).

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.discounted import DCG, LINEAR
+from rerank.metrics.discounted import DCG, EXPONENTIAL, LINEAR
 from rerank.metrics.gains import GAINS, GRADED, Gains, graded
 from rerank.metrics.parameters import REL, declared
 from rerank.metrics.ranked_lists import (
@@ -22,7 +22,9 @@ from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints, query_rows
 
 
-@register("nDCG", trec="ndcg", trec_cut="ndcg_cut", trec_parameter="gains", aliases={"NDCG": {}})
+@register(
+    "nDCG", trec="ndcg", trec_cut="ndcg_cut", trec_parameter="gains", aliases={"ndcg_burges": {"dcg": EXPONENTIAL}}
+)
 @dataclass(frozen=True)
 class NDCG(DCG):
     """DCG divided by the DCG of the ideal order, with the same gain and cutoff.
@@ -92,7 +94,7 @@ def ndcg_of_relevant(lists: RankedLists, gains: Gains = GAINS) -> Floats:
     return ratio(np.maximum(total, 0.0), counts.astype(np.float64))
 
 
-@measure("RnDCG", trec="Rndcg", aliases={"Rndcg": {}}, **GRADED)
+@measure("RnDCG", trec="Rndcg", **GRADED)
 def r_ndcg(lists: RankedLists, gains: Gains = GAINS, rel: int = REL) -> Floats:
     """Mean of nDCG at the last rank of each ideal gain, and at the end of a list that is at least two ranks longer.
 

@@ -117,7 +117,7 @@ class AUC(PairAccuracy):
         return PrefixSum(-relevant, 1.0 - relevant, np.ones(len(relevant)), discounts, inverse(pairs), initial=0.0)
 
 
-@measure("Bpref", trec="bpref", aliases={"BPref": {}}, asks_judged=True)  # only documents that are judged count
+@measure("Bpref", trec="bpref", asks_judged=True)  # only documents that are judged count
 def bpref(lists: RankedLists, rel: int = REL) -> Floats:
     """Mean over all R relevant documents of 1 - min(n, R) / min(N, R); a document not retrieved has 0.
 

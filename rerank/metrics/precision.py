@@ -56,7 +56,7 @@ class P(BinaryMeasure):
         return SwapWeights(self.relevant(lists.labels).astype(np.float64), discounts, inverse(self.sizes(lists)))
 
 
-@register("R", trec_cut="recall", aliases={"Recall": {}})
+@register("R", trec_cut="recall")
 @dataclass(frozen=True)
 class R(P):
     """Share of all relevant documents, retrieved or not, that are among the first k (trec_eval)."""
@@ -71,7 +71,12 @@ def n_hits(lists: RankedLists, cutoff: int | None, rel: int) -> Floats:
     return sums((lists.labels >= rel) & within(lists.query_ptr, cutoff), lists.query_ptr)
 
 
-@measure("RelP", trec_cut="relative_P", refuses_training=True)  # P has the same optimal orders; train for P
+@measure(
+    "RelP",
+    trec_cut="relative_P",
+    aliases={"Recall_cap": {}, "R_cap": {}},  # of BEIR
+    refuses_training=True,  # P has the same optimal orders; train for P
+)
 def relative_precision(lists: RankedLists, cutoff: int, rel: int = REL) -> Floats:
     """Relevant documents among the first k, divided by min(k, R): precision up to rank R, recall below it."""
     return ratio(n_hits(lists, cutoff, rel), np.minimum(n_relevant(lists, rel), cutoff))
@@ -86,7 +91,7 @@ MULT: Any = MeasureParameter(1.0, "mult above 0", REAL, LEAST_ABOVE_ZERO, float(
     trec_cut="Rprec_mult",
     cut_parameter="mult",
     cutoffs=MULTIPLES,
-    aliases={"RPrec": {}},
+    aliases={"r-precision": {}},
 )
 def r_precision(lists: RankedLists, rel: int = REL, mult: float = MULT) -> Floats:
     """Share of relevant documents among the first mult * R, rounded up if the fraction is at least .1.
@@ -98,7 +103,13 @@ def r_precision(lists: RankedLists, rel: int = REL, mult: float = MULT) -> Float
     return ratio(sums((lists.labels >= rel) & above, lists.query_ptr), depth)
 
 
-@measure("Success", trec_cut="success", cutoffs=(1, 5, 10), refuses_training=True)  # few swaps change it; train for RR
+@measure(
+    "Success",
+    trec_cut="success",
+    cutoffs=(1, 5, 10),
+    aliases={"hit_rate": {}, "Hit": {}, "HR": {}},
+    refuses_training=True,  # few swaps change it; train for RR
+)
 def success(lists: RankedLists, cutoff: int, rel: int = REL) -> Floats:
     """1 if a relevant document is among the first k, else 0."""
     return np.minimum(n_hits(lists, cutoff, rel), 1.0)

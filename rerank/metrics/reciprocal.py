@@ -27,7 +27,7 @@ from rerank.types import Floats, Ints
 GREATEST_MAX_REL = 50  # above it, float64 cannot represent 1 - (2^max - 1) / 2^max
 
 
-@register("RR", trec="recip_rank", aliases={"MRR": {}})
+@register("RR", trec="recip_rank", aliases={"MRR": {}, "reciprocal_rank": {}, "mean_reciprocal_rank": {}})
 @dataclass(frozen=True)
 class RR(BinaryMeasure):
     """1 / rank of the first relevant document; 0 if there is none up to the cutoff."""

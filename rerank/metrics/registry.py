@@ -1,6 +1,8 @@
 """The registry of measures: to add a measure, add a module to this package that registers its class.
 
-Names are those of `ir_measures` (`nDCG(dcg='exp-log2')@10`) and of trec_eval (`map`, `ndcg_cut_10`, `P.5,10`).
+Names are those of `ir_measures` (`nDCG(dcg='exp-log2')@10`), of trec_eval (`map`, `ndcg_cut_10`, `P.5,10`) and, for the
+same figure, of ranx, BEIR and RecBole (`hit_rate@10`, `Recall_cap@10`), in whatever case and with `-` or `_` between
+their words. MTEB writes the cutoff as `ndcg_at_10`.
 The suffix after `.` (or `_`, as trec_eval prints it) lists cutoffs, one measure for each, or is the parameter of one
 measure.
 """
@@ -20,6 +22,7 @@ from rerank.metrics.base import Measure
 from rerank.metrics.custom import custom_measure
 from rerank.metrics.parameters import declared
 from rerank.runtime.registry import Registry
+from rerank.types.data_frames import plain_name
 
 # The file of a symbol; one that is not listed is looked for in all files. That halves the time of the first import.
 FILES = {
@@ -61,7 +64,7 @@ _MEASURES = _REGISTRY.imported()
 known_measures = _REGISTRY.known
 _ALIASES: dict[str, tuple[str, Parameters]] = {}
 _TREC_NAMES: dict[str, TrecName] = {}
-_GRAMMAR = re.compile(r"(?P<symbol>\w*?)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<at>\d*\.?\d+))?")
+_GRAMMAR = re.compile(r"(?P<symbol>[\w-]*?)\s*(?:\((?P<parameters>.*)\))?\s*(?:(?:@|_at_)\s*(?P<at>\d*\.?\d+))?")
 MOST_LETTERS = 1000  # of a name: the time of matching it grows with their square
 M = TypeVar("M", bound="type[Measure]")
 
@@ -177,6 +180,10 @@ def named(measure: object) -> Any:
 
 def each_named(measures: object) -> list[Any]:
     """Return `named` of each of the measures, or of a single one."""
+    if isinstance(measures, Mapping):  # a metric of Elasticsearch
+        raise InvalidInputError(
+            f"measures: expected names, got {shown(measures)}. Write e.g. ['nDCG@10', 'R(rel=2)@20']."
+        )
     if isinstance(measures, Iterable) and not isinstance(measures, str):
         return [named(measure) for measure in measures]
     return [named(measures)]
@@ -241,16 +248,13 @@ def measure_name(measure: object) -> str:
 
 
 def _symbol(text: str) -> tuple[str, Parameters]:
-    """Return the symbol of a name without cutoff, and the parameters that an alias implies."""
-    if text in _MEASURES:
-        return text, {}
-    if text in _ALIASES:
-        symbol, parameters = _ALIASES[text]
-        return symbol, dict(parameters)
-    trec = _TREC_NAMES.get(text)
-    if trec is None:
-        raise unknown_name("measure", text, [*_MEASURES, *_ALIASES, *_TREC_NAMES])
-    return trec.symbol, {}
+    """Return the symbol of a name without cutoff, in whatever case, and the parameters that an alias implies."""
+    of_trec: dict[str, tuple[str, Parameters]] = {name: (trec.symbol, {}) for name, trec in _TREC_NAMES.items()}
+    known = of_trec | _ALIASES | {symbol: (symbol, {}) for symbol in _MEASURES}
+    found = known.get(text) or {plain_name(name): meant for name, meant in known.items()}.get(plain_name(text))
+    if found is None:
+        raise unknown_name("measure", text, list(known))
+    return found[0], dict(found[1])
 
 
 def _parameters(name: str, text: str | None) -> Parameters:

@@ -52,7 +52,7 @@ def set_ap(lists: RankedLists, rel: int = REL) -> Floats:
 BETA: Any = MeasureParameter(1.0, "beta of at least 0", REAL, 0, float(np.finfo(np.float64).max))
 
 
-@measure("SetF", trec="set_F", trec_parameter="beta", **ORDER_FREE)
+@measure("SetF", trec="set_F", trec_parameter="beta", aliases={"F1": {}}, **ORDER_FREE)
 def set_f(lists: RankedLists, rel: int = REL, beta: float = BETA) -> Floats:
     """(beta + 1) P R / (beta P + R): trec_eval and ir_measures do not square beta, van Rijsbergen (1979) does."""
     n_hits, retrieved, relevant = _counts(lists, rel)
@@ -93,7 +93,7 @@ def n_queries(lists: RankedLists) -> Floats:
     return np.ones(lists.n_queries)
 
 
-@measure("NumRet", trec="num_ret", aliases={"num_rel_ret": {"rel": 1}, "NumRelRet": {"rel": 1}}, **COUNT)
+@measure("NumRet", trec="num_ret", aliases={"num_rel_ret": {"rel": 1}}, **COUNT)
 def n_retrieved(lists: RankedLists, rel: int | None = OPTIONAL_REL) -> Floats:
     """Number of documents retrieved; with `rel`, of those with at least that label."""
     if rel is None:

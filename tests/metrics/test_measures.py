@@ -168,7 +168,7 @@ def test_names_of_trec_eval_are_understood(trec_eval: str, name: str) -> None:
     ("name", "message"),
     [
         ("ndgc@10", "measure: expected a known name, got 'ndgc'. Did you mean"),
-        ("mrr@10", "measure: expected a known name, got 'mrr'. Did you mean 'MRR'?"),
+        ("mrrr@10", "measure: expected a known name, got 'mrrr'. Did you mean"),
         ("", "measure: expected a known name, got ''"),
         ("nDCG@ten", "got 'nDCG@ten'"),
         ("nDCG@0", "expected a cutoff of at least 1, got 0. Write e.g. nDCG@10"),

@@ -140,6 +140,34 @@ def test_texts_are_no_figures() -> None:
 
 
 @pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("hit_rate@10", "Success@10"),
+        ("HR@10", "Success@10"),
+        ("precision@10", "P@10"),
+        ("mrr@10", "RR@10"),
+        ("mean_reciprocal_rank@10", "RR@10"),
+        ("r-precision", "Rprec"),
+        ("f1", "SetF"),
+        ("ndcg_burges@10", "nDCG(dcg='exp-log2')@10"),
+        ("dcg_burges@10", "DCG(dcg='exp-log2')@10"),
+        ("Recall_cap@100", "RelP@100"),
+        ("ndcg_at_10", "nDCG@10"),
+        ("map_at_100", "AP@100"),
+        ("precision_at_5", "P@5"),
+        ("alpha_ndcg@20", "alpha_nDCG@20"),
+    ],
+)
+def test_names_of_other_tools_are_understood(written: str, name: str) -> None:
+    assert [measure.name for measure in parse_measures([written])] == [name]
+
+
+def test_metric_of_elasticsearch_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"measures: expected names, got \{'recall': \{'k': 10\}\}. Write e.g."):
+        parse_measures({"recall": {"k": 10}})
+
+
+@pytest.mark.parametrize(
     ("written", "names"),
     [
         ("P.5,7,3", ["P@5", "P@7", "P@3"]),
