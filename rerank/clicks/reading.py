@@ -1,5 +1,5 @@
-"""Click logs: reading JSONL, columns between commas, tabs or semicolons (plain or gzip), Parquet and UBI, and writing
-JSONL, CSV and TSV.
+"""Click logs: reading JSONL, columns between commas, tabs or semicolons (plain or gzip), Parquet, data frames and UBI,
+and writing JSONL, CSV and TSV.
 
 Every format yields columns of values; each distinct value is read once, by the function of its column, and texts
 become numbers by first appearance. A row with a value that cannot be read, and an impression that cannot be used, is
@@ -54,7 +54,7 @@ from rerank.files.source import (
 from rerank.runtime.fields import is_unicode
 from rerank.runtime.json_text import check_nesting
 from rerank.runtime.output import path_of, whole_file
-from rerank.types.data_frames import plain_name
+from rerank.types.data_frames import Frame, frame_columns, is_frame, is_missing, plain_name, rows_as_frame
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
 
 ROWS_AT_ONCE = 1 << 18
@@ -72,7 +72,7 @@ LIST = "list"  # what tells lists of a query and session apart; it is not kept
 UNUSABLE = -1  # number of a query that cannot be an id
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query": ("query", "user_query", "query_id", "qid"),
-    "document": ("document", "doc_id", "docno", "doc", "object_id"),
+    "document": ("document", "doc_id", "docno", "doc", "object_id", "document_id", "item_id", "product_id", "url"),
     "position": ("position", "rank"),
     "clicked": ("clicked", "click", "is_click", "is_clicked"),
     "session": ("session", "session_id"),
@@ -85,6 +85,7 @@ REQUIRED = ("query", "document", "position", "clicked")
 Columns = dict[str, NDArray[Any]]
 Values = Mapping[str, tuple[str, Sequence[Any]]]  # by column: its name in the file, and the value or None of each row
 OddRows = list[tuple[FileFormatError, int]]  # rows that cannot be read: the error of the first, and their number
+Part = Path | Frame  # a file of a log, or its rows in memory
 Blocks = Iterator[tuple[Sequence[int], Values]]  # the number of the line (or row) of each row, and its values
 
 
@@ -106,7 +107,7 @@ class LogLimits:
 
 
 def read_clicks(
-    path: str | Path | Sequence[str | Path],
+    path: str | Path | Frame | Sequence[str | Path | Frame],
     *,
     topics: TopicsLike | None = None,
     documents: Collection[str] | None = None,
@@ -122,8 +123,8 @@ def read_clicks(
 
     Parameters
     ----------
-    path : str, Path or sequence of them
-        The log, or its parts in order.
+    path : str, Path, DataFrame or sequence of them
+        The log, or its parts in order. A data frame, or a list of mappings, has the columns of a file.
     topics : Topics, mapping, DataFrame or path, optional
         Queries by id. The log's queries, ids or texts, become ids of topics: of topics with the same text, the first.
         A query that is none of them is dropped.
@@ -148,28 +149,26 @@ def read_clicks(
         For a log without the columns that are needed, or without an impression that can be used.
 
     """
-    paths = [checked_path(part) for part in (path if isinstance(path, list | tuple) else [path])]
-    if not paths:
+    table = rows_as_frame(path)
+    parts = [_part(part) for part in (table if isinstance(table, list | tuple) else [table])]
+    if not parts:
         raise InvalidInputError("clicks: expected at least one file, got none. Name a log.")
-    paths = [part / EVENTS if part.is_dir() and (part / TOPICS).is_file() else part for part in paths]
-    for part in paths:
-        check_file(part, "a click log")
     key = key_of_text if same_text else str
     raw = _RawLog(_by_text(key) if topics is None else _by_topic(topics_of(topics), key))
     odd: OddRows = []
     ubi = _UbiLog(odd)
-    ubi_path = None
-    for part in paths:
+    ubi_part = None
+    for part in parts:
         if _is_ubi_file(part):
             ubi.read(part)
-            ubi_path = part
+            ubi_part = part
         else:
             for places, values in _blocks(part, odd):
                 raw.append(part, places, values, odd)
     notes: list[str] = []
-    if ubi_path is not None:
-        values, notes = ubi.values(ubi_path)
-        raw.append(ubi_path, range(len(values["query"][1])), values, odd)
+    if ubi_part is not None:
+        values, notes = ubi.values(_place(ubi_part))
+        raw.append(ubi_part, range(len(values["query"][1])), values, odd)
     columns = raw.columns()
     if not (columns and len(columns["query"])) and odd:
         raise odd[0][0]
@@ -178,9 +177,11 @@ def read_clicks(
         columns, more = _cleaned(columns, np.array(known, dtype=np.bool_), limits or LogLimits())
         notes += more
     for note in [*_notes(odd), *notes]:
-        log.warning("%s: %s", paths[0], note)
+        log.warning("%s: %s", _place(parts[0]), note)
     if not columns or not len(columns["query"]):
-        raise FileFormatError(paths[0], None, "expected impressions, got none that can be used. Name another log.")
+        raise FileFormatError(
+            _place(parts[0]), None, "expected impressions, got none that can be used. Name another log."
+        )
     queries, docs = (id_array(raw.codes[name].names) for name in ("query", "document"))
     return Clicks(query_ids=queries, doc_ids=docs, **columns, rankers=tuple(raw.codes["ranker"].names))
 
@@ -219,6 +220,32 @@ def key_of_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
+def _part(log: Any) -> Part:
+    """Return a part of a log: a data frame, or a file that there is."""
+    log = rows_as_frame(log)
+    if is_frame(log):
+        return log
+    path = checked_path(log)
+    return check_file(path / EVENTS if (path / TOPICS).is_file() else path, "a click log")
+
+
+def _place(part: Part) -> Path:
+    """Return the name of a part in messages."""
+    return part if isinstance(part, Path) else Path("clicks")
+
+
+def _has_lines(part: Part) -> bool:
+    """Return whether a part is text; Parquet and data frames have rows."""
+    return isinstance(part, Path) and _ending(part) != PARQUET
+
+
+def _fault(part: Part, place: int, message: str) -> FileFormatError:
+    """Return the error of a line or a row."""
+    if _has_lines(part):
+        return FileFormatError(_place(part), place, message)
+    return FileFormatError(_place(part), None, f"row {place}: {message}")
+
+
 def _ending(path: Path) -> str:
     """Return the ending of a name, in lower case, that says the format; empty without one."""
     return next((end for end in map(str.lower, reversed(path.suffixes)) if end != ".gz"), "")
@@ -230,15 +257,15 @@ def _notes(odd: OddRows) -> list[str]:
     return [f"{count:,} rows that cannot be read: dropped; the first: {odd[0][0]}"] if odd else []
 
 
-def _blocks(path: Path, odd: OddRows) -> Blocks:
+def _blocks(part: Part, odd: OddRows) -> Blocks:
     """Yield the blocks of a log, whose format is that of its first line; Parquet is known by its ending."""
     columns: dict[str, str] = {}
-    for places, table in _tables(path, odd):
-        columns = columns or _names_of_columns(path, list(table))
+    for places, table in _tables(part, odd):
+        columns = columns or _names_of_columns(part, list(table))
         yield places, {column: (name, table[name]) for column, name in columns.items()}
 
 
-def _names_of_columns(path: Path, names: list[str]) -> dict[str, str]:
+def _names_of_columns(part: Part, names: list[str]) -> dict[str, str]:
     """Return the name in the file of each column that it has; refuse a log without one that is needed."""
     columns: dict[str, str] = {}
     of_plain = {plain_name(name): name for name in reversed(names)}
@@ -249,30 +276,36 @@ def _names_of_columns(path: Path, names: list[str]) -> dict[str, str]:
             columns[column] = name
         elif column in REQUIRED:
             raise FileFormatError(
-                path,
-                None if _ending(path) == PARQUET else next(filled_lines(path))[0],
+                _place(part),
+                next(filled_lines(part))[0] if _has_lines(part) else None,
                 f"expected a column {' or '.join(aliases)}, got {shown(', '.join(names))}. Write a row for each "
                 "document shown, with columns query, document, position, clicked and optionally session, time, ranker, "
-                "credit.",
+                "credit; of clicks alone (AOL, ORCAS), write qrels of `query 0 document 1`.",
             )
     return columns
 
 
 def _tables(
-    path: Path, odd: OddRows, at_once: int = ROWS_AT_ONCE
+    part: Part, odd: OddRows, at_once: int = ROWS_AT_ONCE
 ) -> Iterator[tuple[Sequence[int], dict[str, Sequence[Any]]]]:
     """Yield the numbers and the columns of some rows at a time."""
-    if _ending(path) == PARQUET:
-        with opened_parquet(path) as file:
+    if is_frame(part):
+        columns = frame_columns(part)
+        filled: dict[str, Sequence[Any]] = {
+            name: [None if is_missing(value) else value for value in columns[name]] for name in columns
+        }
+        yield range(len(next(iter(filled.values()), ()))), filled
+    elif not _has_lines(part):
+        with opened_parquet(part) as file:
             first = 0
             for batch in file.iter_batches(batch_size=at_once):
                 yield range(first, first + batch.num_rows), batch.to_pydict()
                 first += batch.num_rows
-    elif not _is_json(path):
-        yield from _csv_tables(path, odd, at_once)
+    elif not _is_json(part):
+        yield from _csv_tables(part, odd, at_once)
     else:
         names: list[str] = []
-        for rows in _json_rows(path, odd):
+        for rows in _json_rows(part, odd):
             names = names or list(rows[0][1])
             yield [line for line, _ in rows], {name: [members.get(name) for _, members in rows] for name in names}
 
@@ -407,7 +440,7 @@ class _RawLog:
         self.codes["query"] = _Codes(query_identity)
         self._parts: list[Columns] = []
 
-    def append(self, path: Path, places: Sequence[int], values: Values, odd: OddRows) -> None:
+    def append(self, source: Part, places: Sequence[int], values: Values, odd: OddRows) -> None:
         """Append rows of a file without those that have a value that is not as expected."""
         part: Columns = {}
         bad = np.zeros(len(places), dtype=np.bool_)
@@ -435,10 +468,7 @@ class _RawLog:
                 bad |= np.fromiter((key in wrong for key in keys), np.bool_, len(keys))
             part[column] = np.array(list(map(known.__getitem__, keys)), dtype=dtype)
         if first is not None:
-            place, message = places[first[0]], str(first[1])
-            is_row = _ending(path) == PARQUET
-            error = FileFormatError(path, None, f"row {place}: {message}") if is_row else None
-            odd.append((error or FileFormatError(path, place, message), int(np.count_nonzero(bad))))
+            odd.append((_fault(source, places[first[0]], str(first[1])), int(np.count_nonzero(bad))))
             part = {name: column[~bad] for name, column in part.items()}
         self._parts.append(part)
 
@@ -610,18 +640,18 @@ def _merged(columns: Columns, notes: list[str]) -> Columns:
     return {name: values[rows] for name, values in (columns | {"clicked": clicked}).items()}
 
 
-def _is_ubi_file(path: Path) -> bool:
+def _is_ubi_file(part: Part) -> bool:
     """Return whether the first object of a file is an event, a query, a hit or the head of a bulk request."""
-    first = next(_objects(path, [], 1), (0, {}))[1]
+    first = next(_objects(part, [], 1), (0, {}))[1]
     return _is_wrapped(first) or any(name in first for name in ("action_name", "query_attributes", *_HITS))
 
 
-def _objects(path: Path, odd: OddRows, at_once: int = ROWS_AT_ONCE) -> Iterator[tuple[int, dict[str, Any]]]:
+def _objects(part: Part, odd: OddRows, at_once: int = ROWS_AT_ONCE) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the object of each line or row; names with dots, `position.ordinal`, are those of parts."""
-    if _ending(path) != PARQUET and _is_json(path):
-        yield from ((line, _nested(members)) for line, members in chain.from_iterable(_json_rows(path, odd)))
+    if _has_lines(part) and _is_json(part):
+        yield from ((line, _nested(members)) for line, members in chain.from_iterable(_json_rows(part, odd)))
         return
-    for places, table in _tables(path, odd, at_once):
+    for places, table in _tables(part, odd, at_once):
         for place, row in zip(places, zip(*table.values(), strict=True), strict=True):
             yield place, _nested(dict(zip(table, row, strict=True)))
 
@@ -671,15 +701,15 @@ class _UbiLog:
         self._actions: Counter[str] = Counter()  # of the events that are passed over
         self._odd = odd
 
-    def read(self, path: Path) -> None:
-        """Add the events and queries of a file; those that cannot be read are counted."""
-        for line, members in _objects(path, self._odd):
+    def read(self, part: Part) -> None:
+        """Add the events and queries of a file or frame; those that cannot be read are counted."""
+        for line, members in _objects(part, self._odd):
             source = members.get("_source", members)
             if isinstance(source, Mapping) and not (source is members and _is_wrapped(members)):
                 try:
                     self._add(source)
                 except LineFault as fault:
-                    self._odd.append((FileFormatError(path, line, str(fault)), 1))
+                    self._odd.append((_fault(part, line, str(fault)), 1))
 
     def _add(self, members: Mapping[str, Any]) -> None:
         action = members.get("action_name")

@@ -148,7 +148,8 @@ def _form(path: str | Path) -> str:
         return TEXT
     raise InvalidInputError(
         f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz), .npz or {PARQUET}, got "
-        "another. Rename the file, or pass RankingData.from_frame(pandas.read_csv(file)) of CSV."
+        "another. Rename the file, or pass RankingData.from_frame(frame) of CSV, read with its ids as text "
+        "(pandas.read_csv(file, dtype={'qid': str, 'docno': str}))."
     )
 
 

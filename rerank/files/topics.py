@@ -21,6 +21,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from html import unescape
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,11 @@ from rerank.files.source import (
 from rerank.runtime.fields import is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
-from rerank.types.data_frames import OTHER_NAMES, TEXT, TOPIC_ID, first_column
+from rerank.types.data_frames import OTHER_NAMES, TEXT, TOPIC_ID, first_column, plain_name
 from rerank.types.ids import WHITE_SPACE
 
-_TURNS = (
+_TURNS = {"turn", "turns"}
+_EACH_TURN = (
     "Write turns with `jq -c '.[] | .number as $n | (.turn // .turns)[] | "
     '{id: "\\($n)_\\(.number // .turn_id)", text: (.raw_utterance // .utterance)}\'`'
 )
@@ -218,7 +220,7 @@ def _member(topic: Mapping[str, Any], column: str) -> str:
     some = [name for name in topic if topic[name] is not None]
     found = ((names, first_column(names, column)) for names in (some, list(topic)))
     key = next((names[at] for names, at in found if at is not None), None)
-    if key is None:
+    if key is None or (key == "title" and topic.keys() & _TURNS):  # of the whole conversation
         expected, got = ", ".join(OTHER_NAMES[column]), shown(", ".join(topic))
         raise LineFault(f"expected one of the keys {expected}, got {got}. {_way(topic, column)}.")
     value = "" if topic[key] is None else topic[key]
@@ -231,15 +233,25 @@ def _member(topic: Mapping[str, Any], column: str) -> str:
 
 def _way(topic: Mapping[str, Any], column: str) -> str:
     """Return how topics are written of objects that have no id, or no text."""
-    if topic.keys() & {"turn", "turns"}:
-        return _TURNS
+    if topic.keys() & _TURNS:
+        return _EACH_TURN
     lists = {name: value[0] for name, value in topic.items() if isinstance(value, list) and value}
     for name, first in lists.items():
         if isinstance(first, Mapping) and (column == TOPIC_ID or first_column(list(first), TOPIC_ID) is not None):
             return f"Keep them with `jq -c '.{json.dumps(name)}[]'`"
-    texts = (name for name, value in topic.items() if isinstance(value, str) and first_column([name], TOPIC_ID) is None)
     if column == TEXT:
-        return f"Take one, e.g. `jq -c '. + {{text: .{json.dumps(next(texts, 'title'))}}}'`"
+        texts = (
+            json.dumps(name)
+            for name in topic
+            if isinstance(topic[name], str) and first_column([name], TOPIC_ID) is None
+        )
+        inside = (
+            f"{json.dumps(name)}[0].{json.dumps(part)}"
+            for name, first in lists.items()
+            for part in (first if isinstance(first, Mapping) else ())
+            if plain_name(part).endswith(OTHER_NAMES[TEXT])
+        )
+        return f"Take one, e.g. `jq -c '. + {{text: .{next(chain(texts, inside), 'title')}}}'`"
     if first_column(list(topic), TEXT) is not None:
         return "Number them with `jq -c '. + {id: input_line_number}'`"
     return "Add one; of texts by id, `jq -c 'to_entries[] | {id: .key, text: .value}'`"
@@ -253,7 +265,7 @@ def _xml_entry(tag: str, attributes: str, content: str) -> tuple[str, str]:
     query_id = next(iter(of_topic.values()), own[2] if own else "")
     if not query_id.strip():
         raise LineFault('expected the number of the topic that begins here, got none. Write <topic number="1">.')
-    content = content if of_topic else _NUMBER.sub(" ", content, count=1)
+    content = _NUMBER.sub(" ", content, count=1)
     found = (pattern.search(content) for pattern in _TEXTS[tag])
     text = next((match[1] for match in found if match), None)
     if text is None and tag == "topic":  # its name, or all that it says, with the names of fields (clinical trials)

@@ -371,7 +371,8 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
         ways = (
             (
                 fields[0].startswith((b"{", b"[")),
-                "Read JSON with json.load, or its lines with pandas.read_json, and pass the mapping or frame",
+                "Read JSON with json.load, or its lines with pandas.read_json(lines=True, dtype=False), which "
+                "leaves ids as they are, and pass the mapping or frame",
             ),
             (len(fields) == 6 and not is_run and second == b"Q0", "Name judgements: this is a row of a run"),
             (
@@ -383,7 +384,10 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
             (missing == 2 and second == b"0", "Name a run: this is a row of judgements"),
             (second.startswith(b"qid:"), "Of a judgement list, write `# DOCUMENT` at the end of each line"),
             (_are_figures(fields), "These are figures of an evaluation: name what was evaluated"),
-            (re.search(rb"[,;|]", fields[0] + fields[-1]), "Read CSV with pandas, and pass the frame"),
+            (
+                re.search(rb"[,;|]", fields[0] + fields[-1]),
+                "Read CSV with pandas, ids as text (dtype={'qid': str, 'docno': str}), and pass the frame",
+            ),
             (True, f"Write the missing column{s}, name those of all lines in a first one, or delete the line"),
         )
         remedy = next(way for holds, way in ways if holds)
@@ -595,11 +599,13 @@ def read_run(path: FileLike) -> Run:
     if rows.layout.columns[-1] != "tag":
         rows = replace(rows, tag=UNNAMED)
     of_line(path, None, check_ids, "tag: ", (), [rows.tag])
-    rising = rows.values[1:] > rows.values[:-1]
+    rising = rows.values[1:] >= rows.values[:-1]
     rising[query_ptr[1:-1] - 1] = True
     if len(rising) > len(query_ptr) and rising.all():
         log.warning(
-            "%s: in each query scores rise from line to line; the last is the first result. Negate distances.", path
+            "%s: in each query scores rise or stay equal from line to line; the last is the first result, and of "
+            "equal scores the last id. Negate distances, or write 1 / rank.",
+            path,
         )
     order = trec_order(query_ptr, rows.values, rows.doc_ids)
     moved = np.flatnonzero(order != np.arange(len(order)))  # of most files few; nothing else uses the columns

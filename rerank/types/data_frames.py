@@ -98,9 +98,11 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
     by_query = {name: _pairs(values) for name, values in table.items()} if isinstance(table, Mapping) else {}
     wrong = [table[name] for name in by_query if by_query[name] is None] if isinstance(table, Mapping) else [table]
     if wrong:
-        are_lists = isinstance(table, Mapping) and isinstance(wrong[0], list | tuple | set)
+        listed = list(wrong[0]) if isinstance(table, Mapping) and isinstance(wrong[0], list | tuple | set) else None
+        hits = f"Of hits, pass {{q: {{hit['id']: hit[{column!r}] for hit in hits}} for q, hits in {what}.items()}}"
         read = f"Read one with rerank.read_{what}, or pass its mapping; qrels come before runs"
-        remedy = f"Of lists of documents, pass {_VALUES[column]}" if are_lists else read
+        remedy = read if listed is None else f"Of lists of documents, pass {_VALUES[column]}"
+        remedy = hits if listed and isinstance(listed[0], Mapping) else remedy
         raise InvalidInputError(
             f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
             f"({type(wrong[0]).__name__}). {remedy}."
@@ -116,11 +118,11 @@ def _pairs(values: Any) -> list[tuple[Any, Any]] | None:
         return list(values.items())
     listed: Sequence[Any] = values if isinstance(values, list | tuple) else [None]
     pairs: list[Any] = [(hit.docid, hit.score) if hasattr(hit, "docid") else hit for hit in listed]
-    return pairs if all(isinstance(pair, tuple) and len(pair) == 2 for pair in pairs) else None
+    return pairs if all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs) else None
 
 
 def rows_as_frame(table: Any) -> Any:
-    """Return named tuples, as ir_measures has them, and mappings of the same names as a data frame.
+    """Return named tuples, as ir_measures has them, mappings of the same names, and lists by name as a data frame.
 
     A plan of polars is carried out, names of an index are columns, and what has `to_dict` (a series, or a run of ranx)
     is a mapping. Anything else is returned as it is.
@@ -128,7 +130,11 @@ def rows_as_frame(table: Any) -> Any:
     if any(name is not None for name in getattr(getattr(table, "index", None), "names", ())):
         return table.reset_index()
     if hasattr(table, "collect") or (hasattr(table, "to_dict") and not is_frame(table)):
-        return table.collect() if hasattr(table, "collect") else table.to_dict()
+        table = table.collect() if hasattr(table, "collect") else table.to_dict()
+    lists = list(table.values()) if isinstance(table, Mapping) else []
+    are_columns = set(map(type, lists)) == {list} and len(set(map(len, lists))) == 1
+    if are_columns and first_column(list(table), QUERY_ID) is not None and len(lists) > 1:  # Hugging Face: data[:]
+        return _mapping_frame(table, 0)
     rows = list(table) if isinstance(table, list | tuple | Iterator) else []
     members = [row if isinstance(row, Mapping) else getattr(row, "_asdict", dict)() for row in rows]
     names = list(members[0]) if members else []
@@ -223,9 +229,9 @@ def names_of(frame: Frame) -> list[Any]:
     return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
-def frame_rows(frame: Any) -> list[dict[str, Any]]:
-    """Return each row of a data frame as a mapping of its columns; arrays and series of polars become lists."""
-    columns = {
+def frame_columns(frame: Frame) -> dict[str, list[Any]]:
+    """Return the values of each column of a data frame; arrays and series of polars become lists."""
+    return {
         str(name): [
             list(value)
             if type(value).__name__ == "Series"
@@ -236,6 +242,11 @@ def frame_rows(frame: Any) -> list[dict[str, Any]]:
         ]
         for name in names_of(frame)
     }
+
+
+def frame_rows(frame: Frame) -> list[dict[str, Any]]:
+    """Return each row of a data frame as a mapping of its columns."""
+    columns = frame_columns(frame)
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

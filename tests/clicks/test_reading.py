@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.users import simulate_clicks
@@ -47,6 +49,41 @@ def test_parquet_is_read_as_csv(judged: tuple[Run, Qrels], tmp_path: Path, caplo
     parquet.write_table(arrow.table(columns | {"position": [*map(float, columns["position"])]}), tmp_path / "a.parquet")
     assert read_clicks(tmp_path / "a.parquet").n_rows == clicks.n_rows - 1
     assert "a.parquet: row 3: expected a whole number as position, got 1.5" in caplog.text
+
+
+FRAME = {
+    "query": ["foo", "foo", "bar"],
+    "document": [1, 2, 1],
+    "position": [1.0, 2.0, math.nan],
+    "clicked": [True, False, True],
+    "time": ["2024-01-01T00:00:00Z", "2024-01-01T00:00:00Z", None],
+}
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, lambda columns: pd.DataFrame(columns).to_dict("records")])
+def test_frame_is_read_as_its_file(make: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pd.DataFrame(FRAME).to_csv(tmp_path / "log.csv", index=False)
+    _assert_same(read_clicks(make(FRAME)), read_clicks(tmp_path / "log.csv"))
+    assert "clicks: 1 rows without a position, 1 of them clicks without an impression: dropped." in caplog.text
+
+
+def test_rows_of_a_frame_that_cannot_be_read_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    assert read_clicks(pd.DataFrame(FRAME | {"clicked": [1, 0.5, 1]})).n_rows == 1
+    assert "clicks: row 1: expected 0, 1, true or false as clicked, got 0.5" in caplog.text
+
+
+def test_frames_of_user_behavior_insights_are_joined() -> None:
+    event = {"action_name": "click", "query_id": "s", "event_attributes": {"object": {"object_id": "b"}}}
+    search = {"query_id": "s", "user_query": "heat", "query_response_hit_ids": ["a", "b"]}
+    clicks = read_clicks([pd.DataFrame([event]), pd.DataFrame([search])])
+    assert [row[:4] for row in clicks.first_rows(2)[1]] == [["heat", "a", 1, 0], ["heat", "b", 2, 1]]
+
+
+def test_log_of_clicks_alone_is_refused(tmp_path: Path) -> None:
+    header = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL"
+    path = _log(tmp_path / "aol.txt", header, "142\theat\t2006-03-01 07:17:12\t1\thttp://www.heat.com")
+    with pytest.raises(FileFormatError, match=r"of clicks alone \(AOL, ORCAS\), write qrels of `query 0 document 1`"):
+        read_clicks(path)
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])

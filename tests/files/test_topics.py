@@ -236,18 +236,28 @@ def test_topics_whose_text_is_null_are_left_out(tmp_path: Path) -> None:
     assert dict(read_topics(path)) == {"q2": "b", "q3": "c"}
 
 
+def test_number_within_the_query_is_no_word_of_it(tmp_path: Path) -> None:
+    text = '<topics><topic id="7001"><query><number>7001</number>LHC collisions</query></topic></topics>'  # FedWeb
+    assert dict(read_topics(written(tmp_path, text))) == {"7001": "LHC collisions"}
+
+
 @pytest.mark.parametrize(
     ("text", "remedy"),
     [
         ('[{"number": 31, "turn": [{"number": 1, "raw_utterance": "a"}]}]', "(.turn // .turns)[] |"),
         ('[{"number": "9-1", "turns": [{"turn_id": 1, "utterance": "a"}]}]', "(.number // .turn_id)"),
+        ('[{"number": 1, "title": "b", "turn": [{"number": 1, "raw_utterance": "a"}]}]', "(.turn // .turns)[] |"),
+        (
+            '{"topic_id": "7", "topics": [{"lang": "eng", "topic_title": "a"}]}',
+            'Take one, e.g. `jq -c \'. + {text: ."topics"[0]."topic_title"}\'`',
+        ),
         ('{"id": "s", "queries": [{"id": "q1", "text": "a"}]}', "Keep them with `jq -c '.\"queries\"[]'`"),
         ('{"questions": [{"id": "q1", "body": "a"}]}', "Keep them with `jq -c '.\"questions\"[]'`"),
         ('{"id": "q1", "body": "a", "type": "yesno"}', "Take one, e.g. `jq -c '. + {text: .\"body\"}'`"),
         ('{"question": "a", "answer": ["b"]}', "Number them with `jq -c '. + {id: input_line_number}'`"),
         ('{"q1": "a", "q2": "b"}', "of texts by id, `jq -c 'to_entries[]"),
     ],
-    ids=["CAsT", "iKAT", "queries", "questions", "body", "no id", "texts by id"],
+    ids=["CAsT", "iKAT", "CAsT with a title", "HC4", "queries", "questions", "body", "no id", "texts by id"],
 )
 def test_objects_that_hold_topics_are_refused_with_the_way(text: str, remedy: str, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError) as refused:

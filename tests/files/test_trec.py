@@ -214,7 +214,7 @@ BAD_RUNS = {
     "nDCG@10\t0.3\n": r":1: expected 6 columns .*, got 2. These are figures of an evaluation",
     "map\tq1\t0.3012\n": r":1: expected 6 columns .*, got 3. These are figures of an evaluation",
     "a.run\tAP\t1\t0.3012\n": r":1: expected 6 columns .*, got 4. These are figures of an evaluation",
-    "q,Q0,d,1,2.5,tag\n": r":1: expected 6 columns .*, got 1. Read CSV with pandas, and pass the frame",
+    "q,Q0,d,1,2.5,tag\n": r":1: expected 6 columns .*, got 1. Read CSV with pandas, ids as text",
     "q\td\t5\nq\te\t3\n": r"expected ranks from 1, got 3. Correct them, or write scores with a decimal point",
     "q Q0 d 1 nan tag\n": r":1: expected a finite number as score, got 'nan'",
     "q Q0 d 1 -inf tag\n": r":1: expected a finite number as score, got '-inf'",
@@ -484,12 +484,19 @@ def test_read_qrels_says_how_to_convert_other_judgements(tmp_path, rows, remedy)
 
 
 @pytest.mark.parametrize(
-    ("scores", "is_said"), [((0.1, 0.4, 3.0), True), ((3.0, 0.4, 0.1), False), ((0.1, 3.0, 0.4), False)]
+    ("scores", "is_said"),
+    [
+        ((0.1, 0.4, 3.0), True),
+        ((3.0, 0.4, 0.1), False),
+        ((0.1, 3.0, 0.4), False),
+        ((3.0, 3.0, 3.0), True),
+        ((3.0, 3.0, 0.4), False),
+    ],
 )
-def test_read_run_says_that_scores_rise_from_line_to_line(tmp_path, caplog, scores, is_said):
+def test_read_run_says_that_scores_do_not_fall_from_line_to_line(tmp_path, caplog, scores, is_said):
     path = tmp_path / "run"
     path.write_text(
         "".join(f"{query} Q0 d{rank} {rank} {score} t\n" for query in "ab" for rank, score in enumerate(scores, 1))
     )
-    assert next(iter(read_run(path)["a"])) == f"d{1 + scores.index(3.0)}"  # as trec_eval orders them
-    assert ("the last is the first result. Negate distances." in caplog.text) is is_said
+    assert next(iter(read_run(path)["a"])) == f"d{3 - scores[::-1].index(3.0)}"  # as trec_eval orders them
+    assert ("the last is the first result, and of equal scores the last id." in caplog.text) is is_said

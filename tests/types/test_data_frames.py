@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -181,6 +182,22 @@ def test_qrels_take_the_columns_of_other_tools() -> None:
     rows = [["q1", "d1", 1.0], ["q1", "d0", 0.0]]
     for columns in (["qid", "docno", "label"], ["query_id", "doc_id", "relevance"]):
         assert Qrels.of(pd.DataFrame(rows, columns=columns))["q1"] == {"d0": 0, "d1": 1}
+
+
+def test_lists_by_name_are_columns() -> None:
+    columns = {"query-id": ["q1", "q1", "q2"], "corpus-id": ["a", "b", "a"], "score": [1, 0, 2]}
+    assert Qrels.of(columns) == Qrels.of(pd.DataFrame(columns))
+    assert dict(Topics.of({"qid": ["q1", "q2"], "query": ["heat", "flow"]})) == {"q1": "heat", "q2": "flow"}
+
+
+def test_hits_may_be_lists_of_two() -> None:
+    run = {"q1": {"a": 0.5, "b": 0.2}}
+    assert Run.of(json.loads(json.dumps({"q1": list(run["q1"].items())}))) == Run.of(run)
+
+
+def test_hits_that_are_mappings_are_refused_with_the_way() -> None:
+    with pytest.raises(InvalidInputError, match=r"Of hits, pass \{q: \{hit\['id'\]: hit\['score'\] for hit in hits\}"):
+        Run.of({"q1": [{"corpus_id": 2, "score": 0.9}]})
 
 
 @given(st.dictionaries(ids, st.text("ab c", min_size=1).filter(str.strip), min_size=1, max_size=5))
