@@ -54,7 +54,7 @@ from rerank.files.source import (
 from rerank.runtime.fields import is_unicode
 from rerank.runtime.json_text import check_nesting
 from rerank.runtime.output import path_of, whole_file
-from rerank.types.data_frames import Frame, frame_columns, is_frame, is_missing, plain_name, rows_as_frame
+from rerank.types.data_frames import Frame, frame_rows, is_frame, is_missing, plain_name, rows_as_frame
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
 
 ROWS_AT_ONCE = 1 << 18
@@ -234,21 +234,16 @@ def _place(part: Part) -> Path:
     return part if isinstance(part, Path) else Path("clicks")
 
 
-def _has_lines(part: Part) -> bool:
-    """Return whether a part is text; Parquet and data frames have rows."""
-    return isinstance(part, Path) and _ending(part) != PARQUET
+def _ending(part: Part) -> str:
+    """Return the ending of a name, in lower case, that says the format; empty without one."""
+    return next((end for end in map(str.lower, reversed(_place(part).suffixes)) if end != ".gz"), "")
 
 
 def _fault(part: Part, place: int, message: str) -> FileFormatError:
-    """Return the error of a line or a row."""
-    if _has_lines(part):
-        return FileFormatError(_place(part), place, message)
-    return FileFormatError(_place(part), None, f"row {place}: {message}")
-
-
-def _ending(path: Path) -> str:
-    """Return the ending of a name, in lower case, that says the format; empty without one."""
-    return next((end for end in map(str.lower, reversed(path.suffixes)) if end != ".gz"), "")
+    """Return the error of a line, or of a row of Parquet or a data frame."""
+    has_lines = not is_frame(part) and _ending(part) != PARQUET
+    row = "" if has_lines else f"row {place}: "
+    return FileFormatError(_place(part), place if has_lines else None, row + message)
 
 
 def _notes(odd: OddRows) -> list[str]:
@@ -277,7 +272,7 @@ def _names_of_columns(part: Part, names: list[str]) -> dict[str, str]:
         elif column in REQUIRED:
             raise FileFormatError(
                 _place(part),
-                next(filled_lines(part))[0] if _has_lines(part) else None,
+                None if is_frame(part) or _ending(part) == PARQUET else next(filled_lines(part))[0],
                 f"expected a column {' or '.join(aliases)}, got {shown(', '.join(names))}. Write a row for each "
                 "document shown, with columns query, document, position, clicked and optionally session, time, ranker, "
                 "credit; of clicks alone (AOL, ORCAS), write qrels of `query 0 document 1`.",
@@ -289,13 +284,7 @@ def _tables(
     part: Part, odd: OddRows, at_once: int = ROWS_AT_ONCE
 ) -> Iterator[tuple[Sequence[int], dict[str, Sequence[Any]]]]:
     """Yield the numbers and the columns of some rows at a time."""
-    if is_frame(part):
-        columns = frame_columns(part)
-        filled: dict[str, Sequence[Any]] = {
-            name: [None if is_missing(value) else value for value in columns[name]] for name in columns
-        }
-        yield range(len(next(iter(filled.values()), ()))), filled
-    elif not _has_lines(part):
+    if _ending(part) == PARQUET:
         with opened_parquet(part) as file:
             first = 0
             for batch in file.iter_batches(batch_size=at_once):
@@ -305,21 +294,27 @@ def _tables(
         yield from _csv_tables(part, odd, at_once)
     else:
         names: list[str] = []
-        for rows in _json_rows(part, odd):
+        for rows in filter(None, _json_rows(part, odd)):
             names = names or list(rows[0][1])
             yield [line for line, _ in rows], {name: [members.get(name) for _, members in rows] for name in names}
 
 
-def _json_rows(path: Path, odd: OddRows) -> Iterator[list[tuple[int, dict[str, Any]]]]:
+def _json_rows(part: Part, odd: OddRows) -> Iterator[list[tuple[int, dict[str, Any]]]]:
     """Yield the number and the object of some lines at a time, without blank ones and those that are no objects.
 
     All lines of a part are parsed at once, and one by one only where one is no object. A file that holds an array, or
     objects over several lines, is read as a whole.
     """
-    if re.fullmatch(rb"\{\s*|\[.*", _first_line(path)):
-        yield list(json_objects(path))
+    if is_frame(part):
+        yield [
+            (number, {name: None if is_missing(value) else value for name, value in row.items()})
+            for number, row in enumerate(frame_rows(part))
+        ]
         return
-    for first, chunk in chunks(path):
+    if re.fullmatch(rb"\{\s*|\[.*", _first_line(part)):
+        yield list(json_objects(part))
+        return
+    for first, chunk in chunks(part):
         lines = [(line, raw) for line, raw in enumerate(chunk.split(b"\n"), first) if raw.strip()]
         try:
             texts = [raw.decode() for _, raw in lines]
@@ -330,7 +325,7 @@ def _json_rows(path: Path, odd: OddRows) -> Iterator[list[tuple[int, dict[str, A
             objects = []
         are_whole = len(objects) == len(lines) and set(map(type, objects)) <= {dict}
         places = [line for line, _ in lines]
-        rows = list(zip(places, objects, strict=True) if are_whole else _whole_objects(path, lines, odd))
+        rows = list(zip(places, objects, strict=True) if are_whole else _whole_objects(part, lines, odd))
         if rows and "hits" in rows[0][1]:
             rows = [(line, each) for line, members in rows for each in hits_of(members)]
         if rows:
@@ -350,11 +345,11 @@ def _whole_objects(path: Path, lines: list[tuple[int, bytes]], odd: OddRows) -> 
             odd.append((FileFormatError(path, line, str(fault)), 1))
 
 
-def _is_json(path: Path) -> bool:
+def _is_json(part: Part) -> bool:
     """Return whether a log is no CSV, by its ending or by its first line: names have commas or the like, no braces."""
-    if _ending(path) in SEPARATORS:
-        return False
-    first = _first_line(path)
+    if is_frame(part) or _ending(part) in SEPARATORS:
+        return is_frame(part)
+    first = _first_line(part)
     return bool(re.search(rb"[{}]|^\[", first)) or not re.search(rb"[,;\t|]", first)
 
 
@@ -648,7 +643,7 @@ def _is_ubi_file(part: Part) -> bool:
 
 def _objects(part: Part, odd: OddRows, at_once: int = ROWS_AT_ONCE) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the object of each line or row; names with dots, `position.ordinal`, are those of parts."""
-    if _has_lines(part) and _is_json(part):
+    if _ending(part) != PARQUET and _is_json(part):
         yield from ((line, _nested(members)) for line, members in chain.from_iterable(_json_rows(part, odd)))
         return
     for places, table in _tables(part, odd, at_once):
@@ -672,8 +667,7 @@ def _nested(members: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_wrapped(members: Mapping[str, Any]) -> bool:
-    heads = [members.get(name) for name in ("index", "create", "_source")]
-    return any(isinstance(head, Mapping) for head in heads)
+    return any(isinstance(members.get(name), Mapping) for name in ("index", "create", "_source"))
 
 
 @dataclass

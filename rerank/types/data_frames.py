@@ -98,11 +98,10 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
     by_query = {name: _pairs(values) for name, values in table.items()} if isinstance(table, Mapping) else {}
     wrong = [table[name] for name in by_query if by_query[name] is None] if isinstance(table, Mapping) else [table]
     if wrong:
-        listed = list(wrong[0]) if isinstance(table, Mapping) and isinstance(wrong[0], list | tuple | set) else None
-        hits = f"Of hits, pass {{q: {{hit['id']: hit[{column!r}] for hit in hits}} for q, hits in {what}.items()}}"
+        are_lists = isinstance(table, Mapping) and isinstance(wrong[0], list | tuple | set)
         read = f"Read one with rerank.read_{what}, or pass its mapping; qrels come before runs"
-        remedy = read if listed is None else f"Of lists of documents, pass {_VALUES[column]}"
-        remedy = hits if listed and isinstance(listed[0], Mapping) else remedy
+        hits = f"of hits, {{q: {{hit['id']: hit[{column!r}] for hit in hits}} for q, hits in {what}.items()}}"
+        remedy = f"Of lists of documents, pass {_VALUES[column]}; {hits}" if are_lists else read
         raise InvalidInputError(
             f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
             f"({type(wrong[0]).__name__}). {remedy}."
@@ -229,9 +228,9 @@ def names_of(frame: Frame) -> list[Any]:
     return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
-def frame_columns(frame: Frame) -> dict[str, list[Any]]:
-    """Return the values of each column of a data frame; arrays and series of polars become lists."""
-    return {
+def frame_rows(frame: Any) -> list[dict[str, Any]]:
+    """Return each row of a data frame as a mapping of its columns; arrays and series of polars become lists."""
+    columns = {
         str(name): [
             list(value)
             if type(value).__name__ == "Series"
@@ -242,11 +241,6 @@ def frame_columns(frame: Frame) -> dict[str, list[Any]]:
         ]
         for name in names_of(frame)
     }
-
-
-def frame_rows(frame: Frame) -> list[dict[str, Any]]:
-    """Return each row of a data frame as a mapping of its columns."""
-    columns = frame_columns(frame)
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

@@ -72,6 +72,11 @@ def test_rows_of_a_frame_that_cannot_be_read_are_named(caplog: pytest.LogCapture
     assert "clicks: row 1: expected 0, 1, true or false as clicked, got 0.5" in caplog.text
 
 
+def test_empty_frame_is_refused() -> None:
+    with pytest.raises(FileFormatError, match="clicks: expected impressions, got none that can be used"):
+        read_clicks(pd.DataFrame(FRAME).iloc[:0])
+
+
 def test_frames_of_user_behavior_insights_are_joined() -> None:
     event = {"action_name": "click", "query_id": "s", "event_attributes": {"object": {"object_id": "b"}}}
     search = {"query_id": "s", "user_query": "heat", "query_response_hit_ids": ["a", "b"]}
