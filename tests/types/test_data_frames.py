@@ -195,7 +195,7 @@ def test_hits_may_be_lists_of_two() -> None:
 
 
 def test_hits_that_are_mappings_are_refused_with_the_way() -> None:
-    with pytest.raises(InvalidInputError, match=r"Of hits, pass \{q: \{hit\['id'\]: hit\['score'\] for hit in hits\}"):
+    with pytest.raises(InvalidInputError, match=r"of hits, \{q: \{hit\['id'\]: hit\['score'\] for hit in hits\}"):
         Run.of({"q1": [{"corpus_id": 2, "score": 0.9}]})
 
 
@@ -328,10 +328,10 @@ def test_lists_of_documents_are_refused_with_what_makes_a_run_of_them() -> None:
     run, qrels = {"q": ["a", "b"]}, {"q": {"b"}}
     with pytest.raises(InvalidInputError) as refused:
         Run.of(run)
-    assert "pass {q: {d: -n for n, d in enumerate(docs)} for q, docs in run.items()}." in str(refused.value)
+    assert "pass {q: {d: -n for n, d in enumerate(docs)} for q, docs in run.items()}" in str(refused.value)
     with pytest.raises(InvalidInputError) as refused:
         Qrels.of(qrels)
-    assert "pass {q: dict.fromkeys(docs, 1) for q, docs in qrels.items()}." in str(refused.value)
+    assert "pass {q: dict.fromkeys(docs, 1) for q, docs in qrels.items()}" in str(refused.value)
     scores = {q: {d: -n for n, d in enumerate(docs)} for q, docs in run.items()}
     assert evaluate({q: dict.fromkeys(docs, 1) for q, docs in qrels.items()}, scores, ["RR"])["RR"] == 0.5
 
