@@ -317,9 +317,8 @@ def _features(data: CheckedSource) -> Iterator[Finding]:
 
 
 def _listed(data: CheckedSource, names: list[str], what: str, effect: str) -> Iterator[Finding]:
-    if names:
-        message = f"{what}: {', '.join(names[:NAMED])}{', ...' * (len(names) > NAMED)}"
-        yield Finding("note", data.path, len(names), message, effect)
+    message = f"{what}: {', '.join(names[:NAMED])}{', ...' * (len(names) > NAMED)}"
+    yield from _about(data, "note", names, message, effect)
 
 
 def _index(index: CheckedSource) -> Iterator[Finding]:

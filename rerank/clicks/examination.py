@@ -116,21 +116,18 @@ def _connected(moved: Cells) -> Ints:
 def _examination_notes(
     is_assumed: np.ndarray, moved: Floats, impressions: Floats, clicks: Floats, reference: int
 ) -> tuple[str, ...]:
-    notes = []
-    if is_assumed.any():
-        notes.append(
-            f"position {_listed(is_assumed)}: no clicked document was shown there and at position {reference + 1}: "
-            "examination is the click rate, which takes the documents of all positions for equally attractive."
-        )
+    """Return what is to be told of the estimates."""
     few = ~is_assumed & (impressions > 0) & (moved < FEW_CLICKS) & (np.arange(len(moved)) != reference)
-    if few.any():
-        notes.append(
-            f"position {_listed(few)}: examination rests on fewer than {FEW_CLICKS} clicks of documents that moved."
-        )
-    unclicked = (impressions > 0) & (clicks == 0)
-    if unclicked.any():
-        notes.append(f"position {_listed(unclicked)}: no clicks: examination is 0.")
-    return tuple(notes)
+    told = (
+        (
+            is_assumed,
+            f"no clicked document was shown there and at position {reference + 1}: examination is the click rate, "
+            "which takes the documents of all positions for equally attractive.",
+        ),
+        (few, f"examination rests on fewer than {FEW_CLICKS} clicks of documents that moved."),
+        ((impressions > 0) & (clicks == 0), "no clicks: examination is 0."),
+    )
+    return tuple(f"position {_listed(positions)}: {note}" for positions, note in told if positions.any())
 
 
 def _listed(positions: np.ndarray) -> str:

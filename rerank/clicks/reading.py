@@ -365,8 +365,7 @@ def _csv_tables(path: Path, odd: OddRows, at_once: int) -> Iterator[tuple[Sequen
                 "separator into quotes."
             )
             odd.append((FileFormatError(path, wrong[0][0], message), sum(n_lines for _, n_lines, _ in wrong)))
-        numbers = {name: number for number, name in enumerate(names)}
-        yield [line for line, _ in rows], {name: [row[n] or None for _, row in rows] for name, n in numbers.items()}
+        yield [line for line, _ in rows], {name: [row[n] or None for _, row in rows] for n, name in enumerate(names)}
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, int, list[str]]]:

@@ -130,9 +130,8 @@ def rows_as_frame(table: Any) -> Any:
         return table.reset_index()
     if hasattr(table, "collect") or (hasattr(table, "to_dict") and not is_frame(table)):
         table = table.collect() if hasattr(table, "collect") else table.to_dict()
-    lists = list(table.values()) if isinstance(table, Mapping) else []
-    are_columns = set(map(type, lists)) == {list} and len(set(map(len, lists))) == 1
-    if are_columns and first_column(list(table), QUERY_ID) is not None and len(lists) > 1:  # Hugging Face: data[:]
+    are_lists = isinstance(table, Mapping) and set(map(type, table.values())) == {list} and len(table) > 1
+    if are_lists and len(set(map(len, table.values()))) == 1 and first_column(list(table), QUERY_ID) is not None:
         return _mapping_frame(table, 0)
     rows = list(table) if isinstance(table, list | tuple | Iterator) else []
     members = [row if isinstance(row, Mapping) else getattr(row, "_asdict", dict)() for row in rows]
