@@ -369,11 +369,7 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
         second = b"".join(fields[1:2])
         s = "s" * (missing > 1)
         ways = (
-            (
-                fields[0].startswith((b"{", b"[")),
-                "Read JSON with json.load, or its lines with pandas.read_json(lines=True, dtype=False), which "
-                "leaves ids as they are, and pass the mapping or frame",
-            ),
+            (fields[0].startswith((b"{", b"[")), "Pass json.load(f), or pandas.read_json(f, lines=True, dtype=False)"),
             (len(fields) == 6 and not is_run and second == b"Q0", "Name judgements: this is a row of a run"),
             (
                 shifted and not is_run and layout.parse(b"".join(fields[layout.value : layout.value + 1])) is not None,
@@ -384,10 +380,7 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
             (missing == 2 and second == b"0", "Name a run: this is a row of judgements"),
             (second.startswith(b"qid:"), "Of a judgement list, write `# DOCUMENT` at the end of each line"),
             (_are_figures(fields), "These are figures of an evaluation: name what was evaluated"),
-            (
-                re.search(rb"[,;|]", fields[0] + fields[-1]),
-                "Read CSV with pandas, ids as text (dtype={'qid': str, 'docno': str}), and pass the frame",
-            ),
+            (re.search(rb"[,;|]", fields[0] + fields[-1]), "Read CSV with pandas, ids as text, and pass the frame"),
             (True, f"Write the missing column{s}, name those of all lines in a first one, or delete the line"),
         )
         remedy = next(way for holds, way in ways if holds)
