@@ -172,7 +172,9 @@ def _number(name: str, token: bytes | None) -> float:
     """Return a finite number, NaN for none."""
     number = np.nan if token is None else finite_number(token)
     if number is None:
-        raise LineFault(f"expected a finite number as {name}, got {shown(token)}. Correct the {name}.")
+        raise LineFault(
+            f"expected a finite number as {name}, got {shown(token)}. Correct the {name}; read CSV with pandas."
+        )
     return number
 
 

@@ -61,7 +61,8 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {  # as `plain_name` gives them; of
     TOPIC_ID: ("id", *HEADERS, "number", "topic"),
 }
 _VALUES = {  # of lists of documents: how they get values
-    SCORE: "{q: {d: -n for n, d in enumerate(docs)} for q, docs in run.items()}",
+    SCORE: "{q: {d: -n for n, d in enumerate(docs)} for q, docs in run.items()}; of hits, "
+    "{q: {hit['id']: hit['score'] for hit in hits} for q, hits in run.items()}",
     LABEL: "{q: dict.fromkeys(docs, 1) for q, docs in qrels.items()}",
 }
 _ID = re.compile(r"[^\0\ud800-\udfff]+")  # without NUL, which NumPy drops, and halves of surrogate pairs
@@ -100,8 +101,8 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
     if wrong:
         are_lists = isinstance(table, Mapping) and isinstance(wrong[0], list | tuple | set)
         read = f"Read one with rerank.read_{what}, or pass its mapping; qrels come before runs"
-        hits = f"of hits, {{q: {{hit['id']: hit[{column!r}] for hit in hits}} for q, hits in {what}.items()}}"
-        remedy = f"Of lists of documents, pass {_VALUES[column]}; {hits}" if are_lists else read
+        others = "Take a split of the data set: data['test']" if is_frame(wrong[0]) else read
+        remedy = f"Of lists of documents, pass {_VALUES[column]}" if are_lists else others
         raise InvalidInputError(
             f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
             f"({type(wrong[0]).__name__}). {remedy}."

@@ -194,6 +194,12 @@ def test_hits_may_be_lists_of_two() -> None:
     assert Run.of(json.loads('{"q1": [["a", 0.5], ["b", 0.2]]}'))["q1"] == {"a": 0.5, "b": 0.2}
 
 
+def test_splits_of_a_data_set_are_refused_with_the_way() -> None:
+    frame = pd.DataFrame({"query-id": ["q"], "corpus-id": ["d"], "score": [1]})
+    with pytest.raises(InvalidInputError, match=r"Take a split, of the data set: data\['test'\]"):
+        Qrels.of({"test": frame})
+
+
 def test_hits_that_are_mappings_are_refused_with_the_way() -> None:
     with pytest.raises(InvalidInputError, match=r"of hits, \{q: \{hit\['id'\]: hit\['score'\] for hit in hits\}"):
         Run.of({"q1": [{"corpus_id": 2, "score": 0.9}]})
