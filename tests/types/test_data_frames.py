@@ -196,7 +196,7 @@ def test_hits_may_be_lists_of_two() -> None:
 
 def test_splits_of_a_data_set_are_refused_with_the_way() -> None:
     frame = pd.DataFrame({"query-id": ["q"], "corpus-id": ["d"], "score": [1]})
-    with pytest.raises(InvalidInputError, match=r"Take a split, of the data set: data\['test'\]"):
+    with pytest.raises(InvalidInputError, match=r"Take a split of the data set: data\['test'\]"):
         Qrels.of({"test": frame})
 
 
