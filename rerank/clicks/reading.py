@@ -241,9 +241,8 @@ def _ending(part: Part) -> str:
 
 def _fault(part: Part, place: int, message: str) -> FileFormatError:
     """Return the error of a line, or of a row of Parquet or a data frame."""
-    has_lines = not is_frame(part) and _ending(part) != PARQUET
-    row = "" if has_lines else f"row {place}: "
-    return FileFormatError(_place(part), place if has_lines else None, row + message)
+    is_row = is_frame(part) or _ending(part) == PARQUET
+    return FileFormatError(_place(part), None if is_row else place, f"row {place}: {message}" if is_row else message)
 
 
 def _notes(odd: OddRows) -> list[str]:

@@ -134,7 +134,8 @@ def rows_as_frame(table: Any) -> Any:
     are_lists = isinstance(table, Mapping) and set(map(type, table.values())) == {list} and len(table) > 1
     if are_lists and len(set(map(len, table.values()))) == 1 and first_column(list(table), QUERY_ID) is not None:
         return _mapping_frame(table, 0)
-    rows = list(table) if isinstance(table, list | tuple | Iterator) else []
+    is_stream = isinstance(table, Iterator) and not hasattr(table, "read")  # an open file is read elsewhere
+    rows = list(table) if is_stream or isinstance(table, list | tuple) else []
     members = [row if isinstance(row, Mapping) else getattr(row, "_asdict", dict)() for row in rows]
     names = list(members[0]) if members else []
     if (
@@ -142,7 +143,7 @@ def rows_as_frame(table: Any) -> Any:
         or isinstance(members[0][names[0]], Mapping)
         or any(row.keys() != members[0].keys() for row in members)
     ):
-        return rows if isinstance(table, Iterator) else table
+        return rows if is_stream else table
     return _mapping_frame({name: [row[name] for row in members] for name in names}, 0)
 
 
