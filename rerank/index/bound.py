@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection as Names, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -292,28 +293,31 @@ class BoundIndex(Collection):
             The documents.
 
         """
-        options = {"k1": candidates.k1, "b": candidates.b, "field": candidates.field, "threads": self.threads}
+        options: dict[str, Any] = {
+            "k1": candidates.k1,
+            "b": candidates.b,
+            "field": candidates.field,
+            "threads": self.threads,
+        }
         first = candidates.sources[0]
         depth = first.k or 0
-
-        def bm25(k: int) -> Run:
-            return self.searcher.search(topics, k=k, **options)  # type: ignore[arg-type]
-
-        if candidates.is_single and first.name == BM25:
-            return bm25(depth)
+        bm25 = cache(lambda k: self.searcher.search(topics, k=k, **options))
+        if first.name == BM25:  # at first: it keeps the terms of few queries
+            run = bm25(depth)
+            if candidates.is_single:
+                return run
         check_known("field", candidates.field, self.forward.fields)
         reads = {name for part in candidates.sources if part.file is None for name in source(part.name).reads}
         inputs = SearchInputs(
             forward=self.forward,
             query_ids=list(topics),
             bm25=bm25,
-            bm25_runs={depth: bm25(depth)} if first.name == BM25 else {},  # it keeps the terms of few queries
             query_terms=self.searcher.analyze(list(topics.texts.values())),
             encoded=self._encoded(topics) if "encoder" in reads else None,
             vectors=self.vectors if "vectors" in reads else None,
             history=self.index_history() if "history" in reads else None,
             runs=self.runs_of(candidates),
-            **options,  # type: ignore[arg-type]
+            **options,
         )
         if candidates.is_single:
             return source(first.name).search(inputs, depth)

@@ -85,8 +85,6 @@ class SearchInputs:
         Runs of other systems by name.
     threads : int, optional
         Number of threads; by default one per core.
-    bm25_runs : dict from int to Run
-        Runs of `bm25` that were made, by their k.
 
     """
 
@@ -102,15 +100,6 @@ class SearchInputs:
     encoded: Encoded | None = None
     runs: Mapping[str, Run] = dataclass_field(default_factory=dict)
     threads: int | None = None
-    bm25_runs: dict[int, Run] = dataclass_field(default_factory=dict)
-
-    def bm25_run(self, k: int) -> Run:
-        """Return the k best documents by BM25; a deeper run that was made before is cut."""
-        deeper = min((depth for depth in self.bm25_runs if depth >= k), default=None)
-        if deeper is None:
-            self.bm25_runs[k] = self.bm25(k)
-            deeper = k
-        return self.bm25_runs[deeper].head(k)
 
 
 class Source(ABC):

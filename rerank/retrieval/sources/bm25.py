@@ -137,7 +137,7 @@ class Bm25(Source):
 
     def hits(self, inputs: SearchInputs, k: int) -> Hits:
         """Return the k best documents of each query."""
-        run = inputs.bm25_run(k)
+        run = inputs.bm25(k)
         return Hits(run.query_ptr, inputs.forward.doc_numbers(run.doc_ids), run.scores, run.name)
 
 
