@@ -156,15 +156,15 @@ class EvaluationResult(Shown):
         """The conventions of the evaluation in one line: those of trec_eval, and what the options change."""
         options = self.options
         queries = "all that are judged, a missing one counts 0" if options.complete else "judged and in the run"
-        rules = (
-            (True, "as trec_eval"),
-            (True, f"mean over {counted(len(self.query_ids), 'query', 'queries')}: {queries}"),
-            (options.level > 1, f"relevant = label of at least {options.level}, unless rel= says else"),
-            (options.remove_query, "the document with the id of the query is struck from the list"),
-            (options.judged_only, "unjudged documents are struck from the list"),
-            (options.depth is not None, f"first {options.depth} documents of a query"),
-        )
-        parts = [rule for holds, rule in rules if holds]
+        parts = ["as trec_eval", f"mean over {counted(len(self.query_ids), 'query', 'queries')}: {queries}"]
+        if options.level > 1:
+            parts.append(f"relevant = label of at least {options.level}, unless rel= says else")
+        if options.remove_query:
+            parts.append("the document with the id of the query is struck from the list")
+        if options.judged_only:
+            parts.append("unjudged documents are struck from the list")
+        if options.depth is not None:
+            parts.append(f"first {options.depth} documents of a query")
         for averaging, what in ((GEOMETRIC, f"geometric mean, at least {LEAST:.5f} each"), (TOTAL, "sum")):
             names = [name for name, kind in self.kinds.items() if kind.averaging == averaging and name in self.values]
             if names:
