@@ -14,9 +14,11 @@ from rerank.index.checks import model_recipe
 from rerank.index.collection import Collection
 from rerank.index.index import Index
 from rerank.index.resources import Resources, needed_resources
+from rerank.index.texts import TITLES
 from rerank.lucene.analysis import Analyser
 from rerank.lucene.documents import is_text
 from rerank.lucene.languages import ENGLISH, check_language
+from rerank.lucene.text_documents import TEXT_KEYS, metadata_of
 from rerank.lucene.texts import TextAnalyser
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker, fitted_model, read_model
@@ -164,10 +166,19 @@ def _collection(statistics: Statistics, passages: str | None) -> TextCollection:
 def own_collection(documents: Any) -> TextCollection:
     """Return a collection whose statistics are those of the texts of each call, with the fields of some documents."""
     given = documents.values() if isinstance(documents, Mapping) else documents
-    members = [each for document in given if isinstance(document, Mapping) for each in document.items()]
-    fields = {CONTENTS, *(name for name, value in members if name not in ID_KEYS and is_text(plain_value(value)))}
-    numbers = {name for name, value in members if isinstance(value, Real) and not isinstance(value, bool)}
+    mappings = [document for document in given if isinstance(document, Mapping)]
+    fields = {CONTENTS, *(name for document in mappings for name in _own_fields(document))}
+    values = [each for document in mappings for each in document.items()]
+    numbers = {name for name, value in values if isinstance(value, Real) and not isinstance(value, bool)}
     return _own_collection(tuple(sorted(fields)), tuple(sorted(numbers - fields)))
+
+
+def _own_fields(document: Mapping[Any, Any]) -> set[Any]:
+    """Return the names of a document's texts; of one with metadata, as stores have them, its text and its title."""
+    metadata = metadata_of(document)
+    of_store = metadata is not None and any(isinstance(document.get(name), str) for name in TEXT_KEYS)
+    texts = {name for name, value in {**(metadata or {}), **document}.items() if is_text(plain_value(value))}
+    return texts & {*TEXT_KEYS, *TITLES} if of_store else texts & document.keys() - set(ID_KEYS)
 
 
 @lru_cache(maxsize=16)

@@ -102,7 +102,7 @@ class DocumentReader:
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
         """Return a document; errors do not say where it is."""
         numbers: dict[str, int | float] = {}
-        if isinstance(document, Mapping) and self._field not in document:
+        if isinstance(document, Mapping):
             document = of_store(document, self._known, self._field)
         if isinstance(document, str):
             texts = {self._field: document}
@@ -162,20 +162,28 @@ def _joined_parts(joined: tuple[str, ...] | None, names: tuple[str, ...]) -> tup
     return tuple(name for name in joined if name in names)
 
 
+def metadata_of(document: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
+    """Return what a store or framework knows of a document beside its text; None where it says nothing."""
+    named = (document.get(name) for name in METADATA_KEYS)
+    return next((each for each in named if isinstance(each, Mapping)), None)
+
+
 def of_store(document: Mapping[Any, Any], known: Collection[str], field: str) -> str | Mapping[Any, Any]:
-    """Return a text that a store has under its own name, with what is known beside it; other documents as they are.
+    """Return a text that a store has, with what is known beside it and in its metadata; other documents as they are.
 
     known  names that a document may have
-    field  which the text fills, and the document does not have
+    field  which the text fills, where the document has it under a name of the store
     """
-    names = [name for name in TEXT_KEYS if name not in known and isinstance(document.get(name), str)]
-    if not names:
+    metadata = metadata_of(document)
+    names = [name for name in (field, *TEXT_KEYS) if isinstance(document.get(name), str)]
+    unknown = [name for name in names if name not in known] if field not in document else []
+    if not unknown and (metadata is None or not names):
         return document
-    text = document[names[0]]
-    named = (document.get(name) for name in METADATA_KEYS)
-    beside: Mapping[Any, Any] = next((each for each in named if isinstance(each, Mapping)), {})
-    own = {name: value for name, value in {**beside, **document}.items() if name in known and value is not None}
-    return {**own, field: text} if own else text
+    own = {name: value for name, value in {**(metadata or {}), **document}.items() if name in known}
+    own = {name: value for name, value in own.items() if value is not None}
+    if not unknown:
+        return own
+    return {**own, field: document[unknown[0]]} if own else str(document[unknown[0]])
 
 
 def check_characters(texts: Mapping[str, str], location: str) -> None:

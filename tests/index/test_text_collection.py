@@ -321,6 +321,26 @@ def test_texts_of_stores_fill_the_field_of_texts_whatever_their_name(of_text: Pa
     assert rerank.rerank_texts(of_text, "amber stone", untitled) == rerank.rerank_texts(of_text, "amber stone", plain)
 
 
+def test_titles_in_metadata_are_read_without_an_index() -> None:
+    documents = [{"title": "cold", "body": "water. Ember"}, {"title": "amber", "body": "stone"}]
+    expected = rerank.rerank_texts("unsupervised", "amber stone", documents)
+    assert [text.document for text in expected] == [1, 0]
+    for name in ("haystack", "llamaindex"):
+        given = list(map(STORED[name], documents))
+        assert rerank.rerank_texts("unsupervised", "amber stone", given) == expected
+
+
+def test_titles_in_metadata_are_read_beside_a_text_that_is_a_field(tmp_path: Path) -> None:
+    titles, texts = ["amber stone", "cold", "water"], ["birch", "ember flow", "stone flow"]
+    documents = [{"title": title, "text": text} for title, text in zip(titles, texts, strict=True)]
+    stored = [{"text": each["text"], "metadata": {"title": each["title"], "source": "a.pdf"}} for each in documents]
+    corpus = [{"id": f"d{n}", **each} for n, each in enumerate(documents * 3)]
+    index = rerank.Index.build(corpus, tmp_path / "index", vectors=False)
+    expected = rerank.rerank_texts("unsupervised", "amber stone", documents, index=index)
+    assert expected[0].document == 0
+    assert rerank.rerank_texts("unsupervised", "amber stone", stored, index=index) == expected
+
+
 def test_a_text_of_a_store_without_fields_is_a_plain_text(of_text: Path) -> None:
     texts = ["Cold amber. Water", "Stone"]
     expected = rerank.rerank_texts(of_text, "amber stone", texts)
