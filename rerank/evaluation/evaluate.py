@@ -5,7 +5,7 @@ Whether the scores of a run are the probabilities that they claim to be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, KeysView, Mapping
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -58,6 +58,17 @@ class EvalOptions:
         for name, value in (("depth", self.depth), ("level", self.level)):
             if value is not None and (not isinstance(value, int | np.integer) or value < 1):
                 raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {value!r}.")
+
+
+class _PerQuery(dict[str, dict[str, Any]]):
+    """Values by the name of the measure and by query; other names of a measure are read, too."""
+
+    def __init__(self, by_name: Mapping[str, dict[str, Any]], name_of: Callable[[object], str]) -> None:
+        super().__init__(by_name)
+        self._name_of = name_of
+
+    def __missing__(self, measure: object) -> dict[str, Any]:
+        return self[self._name_of(measure)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,7 +148,8 @@ class EvaluationResult(Shown):
         """`per_query[measure][query id]` is one value, or text for measures that return text."""
         names = self.query_ids.tolist()
         columns = {**self.values, **self.texts}
-        return {name: dict(zip(names, values.tolist(), strict=True)) for name, values in columns.items()}
+        by_name = {name: dict(zip(names, values.tolist(), strict=True)) for name, values in columns.items()}
+        return _PerQuery(by_name, self._name)
 
     def vector(self, measure: object) -> Floats:
         """Return a measure's values, (n_queries,) float64, in the order of `query_ids`."""

@@ -27,6 +27,13 @@ def test_figures_equal_ir_measures(seed: int) -> None:
     assert largest <= 1e-9, where
 
 
+def test_values_of_queries_are_found_by_every_name_of_a_measure() -> None:
+    result = evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["ndcg_cut_10", "map"])
+    assert result.per_query["ndcg_cut_10"] == result.per_query["nDCG@10"] == {"q": 1.0}
+    with pytest.raises(InvalidInputError, match="measure RR: expected one of nDCG@10, AP"):
+        result.per_query["RR"]
+
+
 def test_mean_is_over_the_queries_that_both_hold() -> None:
     qrels = {"a": {"d": 1}, "b": {"d": 1}, "none relevant": {"d": 0}}
     run = {"a": {"d": 1.0}, "none relevant": {"d": 1.0}, "unjudged": {"d": 1.0}}
