@@ -7,22 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.runtime.kernels import helper
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints, query_order
 
 # A score further below the best of its query counts as this far below: exp(-745) is 0. Two such scores are tied.
 LOWEST_EXPONENT = -300.0
-
-
-@helper()
-def cleared_rows(query_ptr, q, grad, hess):  # type: ignore[no-untyped-def]
-    """Return the first row of a query and that of the next one, after setting their grad and hess to 0."""
-    first = query_ptr[q]
-    last = query_ptr[q + 1]
-    grad[first:last] = 0.0
-    hess[first:last] = 0.0
-    return first, last
 
 
 class Objective(ABC):

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, SwapWeights
 from rerank.metrics.ranked_lists import RankedLists
-from rerank.objectives.base import LOWEST_EXPONENT, Objective, cleared_rows
+from rerank.objectives.base import LOWEST_EXPONENT, Objective
 from rerank.runtime.elementary import exp, log2
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.llvm import LANES, absolute, lane_sum, load, positive, same, store
@@ -328,18 +328,11 @@ def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hes
         columns.discount[k], columns.grad[k], columns.hess[k] = scale * ranking.discounts[0], 0.0, 0.0
     offset, slope = (0.01, sigma) if ranking.normalize and lowest < best else (1.0, 0.0)
     total = _add_pairs(columns, order[:top], by_gain.above[first:last], by_gain.below[first:last], offset, slope)
-    weight = ranking.weights[query]
-    _fill_rows(columns, rows, total, ranking.normalize, weight, sigma, grad[first:last], hess[first:last])
-
-
-@helper()
-def _fill_rows(columns, rows, total, normalize, weight, sigma, grad, hess):  # type: ignore[no-untyped-def]
-    """Fill the gradients of one query from its columns, those of `rows` (n,); total is the sum of |lambda| / sigma."""
-    factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
-    factor *= weight
-    for k in range(rows.shape[0]):
-        grad[rows[k]] = columns.grad[k] * factor * sigma
-        hess[rows[k]] = columns.hess[k] * factor * sigma * sigma
+    factor = log2(1.0 + 2.0 * total) / (2.0 * total) if ranking.normalize and total > 0.0 else 1.0
+    factor *= ranking.weights[query]
+    for k in range(n):
+        grad[first + rows[k]] = columns.grad[k] * factor * sigma
+        hess[first + rows[k]] = columns.hess[k] * factor * sigma * sigma
 
 
 @helper()
@@ -347,8 +340,12 @@ def _fill_part(part, ranking, by_gain, row_weights, scores, grad, hess):  # type
     """Fill the gradients of one part of the queries."""
     scratch = np.empty((7, ranking.discounts.shape[0] + LANES))
     for query in range(ranking.part_ptr[part], ranking.part_ptr[part + 1]):
-        first, last = cleared_rows(ranking.query_ptr, query, grad, hess)
-        if last - first > 1 and ranking.inverse_norms[query] != 0.0 and ranking.weights[query] != 0.0:
+        first = ranking.query_ptr[query]
+        last = ranking.query_ptr[query + 1]
+        if last - first < 2 or ranking.inverse_norms[query] == 0.0 or ranking.weights[query] == 0.0:
+            for row in range(first, last):
+                grad[row], hess[row] = 0.0, 0.0
+        else:
             _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hess)
 
 
@@ -467,7 +464,8 @@ def _add_partners(i, partners, deltas, documents, sigma, by_distance):  # type: 
     partners holds ranks; deltas (n,) are those of rank i. One exponential for each document:
     1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j).
     """
-    score, label, e, _, row_weight, grad, hess = documents
+    score = documents.score
+    label = documents.gain
     total = 0.0
     for j in partners:
         if j <= i or label[i] == label[j] or deltas[j] == 0.0:
@@ -476,14 +474,16 @@ def _add_partners(i, partners, deltas, documents, sigma, by_distance):  # type: 
         if by_distance:
             share /= 0.01 + sigma * abs(score[i] - score[j])
         better, worse = (i, j) if label[i] > label[j] else (j, i)
-        share *= row_weight[better] * row_weight[worse]
-        rho = e[worse] / (e[better] + e[worse])
+        share *= documents.row_weight[better] * documents.row_weight[worse]
+        e_better = documents.exponential[better]
+        e_worse = documents.exponential[worse]
+        rho = e_worse / (e_better + e_worse)
         lambda_ij = share * rho
-        curvature = lambda_ij * (e[better] / (e[better] + e[worse]))
-        grad[better] -= lambda_ij
-        grad[worse] += lambda_ij
-        hess[better] += curvature
-        hess[worse] += curvature
+        curvature = lambda_ij * (e_better / (e_better + e_worse))
+        documents.grad[better] -= lambda_ij
+        documents.grad[worse] += lambda_ij
+        documents.hess[better] += curvature
+        documents.hess[worse] += curvature
         total += lambda_ij
     return total
 
@@ -491,10 +491,13 @@ def _add_partners(i, partners, deltas, documents, sigma, by_distance):  # type: 
 @helper()
 def _fill_ranked_query(query, batch, scores, sigma, normalize, grad, hess):  # type: ignore[no-untyped-def]
     """Fill the gradients of one query of a batch."""
-    first, last = cleared_rows(batch.query_ptr, query, grad, hess)
+    first = batch.query_ptr[query]
+    last = batch.query_ptr[query + 1]
     n = last - first
     weight = batch.weights[query]
     order = batch.order[first:last]
+    grad[first:last] = 0.0
+    hess[first:last] = 0.0
     if n < 2 or weight == 0.0:
         return
     block = batch.deltas[batch.delta_ptr[query] : batch.delta_ptr[query + 1]]
@@ -515,7 +518,11 @@ def _fill_ranked_query(query, batch, scores, sigma, normalize, grad, hess):  # t
     for i in range(block.shape[0] // n):
         partners = above_lowest if label[i] == lowest else every
         total += _add_partners(i, partners, block[i * n : (i + 1) * n], documents, sigma, by_distance)
-    _fill_rows(documents, order, total, normalize, weight, sigma, grad[first:last], hess[first:last])
+    factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
+    factor *= weight
+    for rank in range(n):
+        grad[first + order[rank]] = documents.grad[rank] * factor * sigma
+        hess[first + order[rank]] = documents.hess[rank] * factor * sigma * sigma
 
 
 @kernel(parallel=True)

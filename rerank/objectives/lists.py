@@ -36,7 +36,7 @@ from math import log as log_of
 import numpy as np
 from numba import prange
 
-from rerank.objectives.base import LOWEST_EXPONENT, LabelCost, LabelObjective, cleared_rows, register
+from rerank.objectives.base import LOWEST_EXPONENT, LabelCost, LabelObjective, register
 from rerank.runtime.elementary import array_exp, exp, log
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, query_rows
@@ -159,7 +159,10 @@ class CrossEntropyNDCG(LabelObjective):
 def _fill_cross_entropy(query_ptr, scores, targets, weights, grad, hess):  # type: ignore[no-untyped-def]
     """Fill gradient and curvature; a thread takes a query at a time."""
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = cleared_rows(query_ptr, q, grad, hess)
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
+        grad[first:last] = 0.0
+        hess[first:last] = 0.0
         if targets[first:last].sum() == 0.0:
             continue
         best = scores[first:last].max()

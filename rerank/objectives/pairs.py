@@ -41,20 +41,22 @@ from dataclasses import dataclass
 import numpy as np
 from numba import prange
 
-from rerank.objectives.base import (
-    LOWEST_EXPONENT,
-    CostObjective,
-    LabelCost,
-    LabelObjective,
-    Objective,
-    cleared_rows,
-    register,
-)
+from rerank.objectives.base import LOWEST_EXPONENT, CostObjective, LabelCost, LabelObjective, Objective, register
 from rerank.runtime.elementary import array_exp, exp, softplus
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints
 
 WIDEST = 600.0  # margin: exp(710) overflows
+
+
+@helper()
+def _cleared_rows(query_ptr, q, grad, hess):  # type: ignore[no-untyped-def]
+    """Return the first row of a query and that of the next one, after setting their grad and hess to 0."""
+    first = query_ptr[q]
+    last = query_ptr[q + 1]
+    grad[first:last] = 0.0
+    hess[first:last] = 0.0
+    return first, last
 
 
 @register("ranknet")
@@ -126,7 +128,7 @@ class GBRankObjective(LabelObjective):
 def _fill_targets(query_ptr, best_first, labels, scores, weights, tau, grad, hess):  # type: ignore[no-untyped-def]
     """Fill gradient and curvature; a thread takes a query at a time."""
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = cleared_rows(query_ptr, q, grad, hess)
+        first, last = _cleared_rows(query_ptr, q, grad, hess)
         below = first
         weight = weights[q]
         for i in range(first, last):
@@ -161,7 +163,7 @@ def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):  # type
     For each label but the lowest: its documents as the better ones, in order of score, against all lower ones.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = cleared_rows(query_ptr, q, grad, hess)
+        first, last = _cleared_rows(query_ptr, q, grad, hess)
         order = first + np.argsort(scores[first:last], kind="mergesort")
         cost = 0.0
         for label in np.unique(labels[first:last])[1:]:
@@ -249,7 +251,7 @@ def _add_others(rows, labels, scores, middle, weight, sign, grad, hess):  # type
 def _fill_potentials(query_ptr, best_last, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, curvature and each query's cost; best_last (n_rows,) are rows by query, then label, ascending."""
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = cleared_rows(query_ptr, q, grad, hess)
+        first, last = _cleared_rows(query_ptr, q, grad, hess)
         if last - first < 2 or weights[q] == 0.0:
             continue
         rows = best_last[first:last]

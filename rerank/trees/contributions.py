@@ -29,7 +29,6 @@ from rerank.errors import InvalidInputError
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.forest import Forest
-from rerank.trees.score import is_member
 from rerank.types import Floats, Ints
 
 BLOCK = 48  # rows: enough for vector instructions, few enough for their sums to stay in the cache
@@ -237,6 +236,13 @@ def _add_rows(ptr, edges, arrays, tables, X, out):  # type: ignore[no-untyped-de
 
 
 @helper()
+def _is_member(words, value):  # type: ignore[no-untyped-def]
+    """Return whether a category is in a set of 32 a word."""
+    category = np.int64(value) if 0.0 <= value < 32.0 * words.shape[0] else np.int64(-1)
+    return category >= 0 and (words[category >> 5] >> np.uint32(category & 31)) & np.uint32(1) == np.uint32(1)
+
+
+@helper()
 def _follow(edges, arrays, X, first, n_rows, follows):  # type: ignore[no-untyped-def]
     """Fill follows (n_edges + 1, BLOCK): whether a row passes an edge and those above with the same feature."""
     feature, threshold, missing_left, _, set_ptr, set_bits = arrays
@@ -252,7 +258,7 @@ def _follow(edges, arrays, X, first, n_rows, follows):  # type: ignore[no-untype
             elif words.shape[0] == 0:
                 goes_left = value <= threshold[node]
             else:
-                goes_left = is_member(words, value)
+                goes_left = _is_member(words, value)
             follows[number, row] = follows[same, row] and goes_left
             follows[number + 1, row] = follows[same, row] and not goes_left
 

@@ -213,7 +213,7 @@ def _add_scores_by_bits(X, forest, out):  # type: ignore[no-untyped-def]
             if end > begin:
                 for lane in range(n_rows):
                     if of_column[lane] == of_column[lane]:
-                        of_column[lane] = 0.0 if is_member(category_bits[begin:end], of_column[lane]) else 1.0
+                        of_column[lane] = _is_outside(of_column[lane], category_bits[begin:end])
             if missing_left:
                 for lane in range(n_lanes):
                     of_column[lane] = of_column[lane] if of_column[lane] == of_column[lane] else -np.inf
@@ -250,11 +250,12 @@ def _add_scores_by_bits(X, forest, out):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def is_member(words, category):  # type: ignore[no-untyped-def]
-    """Return whether a set of categories holds one, a float; it holds no missing value."""
-    if not 0.0 <= category < WORD_BITS * words.shape[0]:
-        return False
-    return (words[np.int64(category) // WORD_BITS] >> np.uint32(np.int64(category) % WORD_BITS)) & np.uint32(1) != 0
+def _is_outside(category, bits):  # type: ignore[no-untyped-def]
+    """Return 0 for a category of a set, 1 for any other."""
+    if not 0.0 <= category < WORD_BITS * bits.shape[0]:
+        return np.float32(1.0)
+    number = np.int64(category)
+    return np.float32(1 - (bits[number // WORD_BITS] >> (number % WORD_BITS) & 1))
 
 
 class WalkForest(NamedTuple):
