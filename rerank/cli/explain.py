@@ -102,10 +102,7 @@ def _explained(
     if not query or not documents:
         raise click.UsageError(f"Missing option '--{'documents' if query else 'query'}'.")
     index, model, topics = files
-    of_model = model, topics, run_files, base, other_index
     subjects: dict[str, str | Path | None] = {"query": topics, "documents": "--documents", "contributions": model}
-    with (
-        model_applied(index, *of_model, remove_query=False) as (opened, applied, of_applied),
-        errors_with_files({**of_applied, **subjects}),
-    ):
+    opening = model_applied(index, model, topics, run_files, base, other_index, remove_query=False)
+    with opening as (opened, applied, used), errors_with_files({**used, **subjects}):
         return rerank.explain(opened, **applied, query=query, documents=documents)

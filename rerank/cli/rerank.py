@@ -96,8 +96,9 @@ def command(
     if texts is not None:
         refuse_beside("--texts", ("cluster", "method", "remove_query"))
     least = rerank.Cutoff.of(min_score, abstain)
-    of_model = model, topics, run_files, base, other_index
-    with model_applied(index, *of_model, cluster, texts is None, remove_query=remove_query) as (opened, applied, files):
+    with model_applied(
+        index, model, topics, run_files, base, other_index, cluster, texts is None, remove_query=remove_query
+    ) as (opened, applied, files):
         if method is not None:
             rerank.diversify(opened, rerank.Run.of({}), method)  # refused now, not after the work
         with errors_with_files({**files, "scores": files["run"] or "--run"}):

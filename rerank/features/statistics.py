@@ -18,7 +18,7 @@ from rerank.vectors.vectors import log_idf
 
 Result = TypeVar("Result")
 LEAST_BURSTINESS = 0.2
-EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below it is the identity
+_EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below it is the identity
 
 
 def cached_by_field(compute: Callable[[FieldArrays], Result]) -> Callable[[FieldArrays], Result]:
@@ -68,7 +68,7 @@ def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
     `SmallFloat.intToByte4` and `SmallFloat.byte4ToInt` of Lucene.
     """
     out = np.empty(len(lengths), np.int32)
-    _fill_lucene_lengths(np.asarray(lengths), out)
+    _fill_lucene_lengths(read_only_view(lengths), out)
     return out
 
 
@@ -76,7 +76,7 @@ def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
 def _fill_lucene_lengths(lengths: Any, out: Any) -> None:
     """Fill `out` (n,) int32, see `lucene_lengths`."""
     for row in range(len(lengths)):
-        above: Any = max(np.int64(lengths[row]) - EXACT_LENGTHS, 0)
+        above: Any = max(np.int64(lengths[row]) - _EXACT_LENGTHS, 0)
         bits = 0  # that are rounded to 0
         while above >> bits >= 16:
             bits += 1

@@ -596,8 +596,8 @@ def read_run(path: FileLike) -> Run:
     rising[query_ptr[1:-1] - 1] = True
     if len(rising) > len(query_ptr) and rising.all():
         log.warning(
-            "%s: in each query scores rise or stay equal from line to line; the last is the first result, and of "
-            "equal scores the last id. Negate distances, or write 1 / rank.",
+            "%s: in each query scores rise or stay equal from line to line: the last line is the first result, and of "
+            "equal scores that of the greatest id. Negate distances, or write 1 / rank.",
             path,
         )
     order = trec_order(query_ptr, rows.values, rows.doc_ids)

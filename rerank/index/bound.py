@@ -302,7 +302,7 @@ class BoundIndex(Collection):
         first = candidates.sources[0]
         depth = first.k or 0
         bm25 = cache(lambda k: self.searcher.search(topics, k=k, **options))
-        if first.name == BM25:  # at first: it keeps the terms of few queries
+        if first.name == BM25:  # before the analysis below: a search keeps the terms of few queries
             run = bm25(depth)
             if candidates.is_single:
                 return run

@@ -138,8 +138,8 @@ def _united(hits: Sequence[Hits], query_ids: Ids, doc_ids: Ids) -> UnionRun:
     query = query_rows(query_ptr)
     is_added = rows[0] < 0
     places = _of_rows([ranks(found.query_ptr) + 1 for found in hits], rows)
-    tied = _of_rows([scores_and_ranks(found.query_ptr, found.scores)[:, 1] for found in hits], rows)
-    fused = np.where(is_added, reciprocal_ranks(tied[1:], RRF_K), 0.0)
+    tied = _of_rows([scores_and_ranks(found.query_ptr, found.scores)[:, 1] for found in hits[1:]], rows[1:])
+    fused = np.where(is_added, reciprocal_ranks(tied, RRF_K), 0.0)
     order = np.lexsort((-docs, -fused, places[0], is_added, query))
     is_added = is_added[order]
     begins = np.append(True, (np.diff(fused[order]) != 0.0) | ~is_added[:-1] | (np.diff(query) != 0))[: len(query)]
@@ -154,7 +154,8 @@ def _united(hits: Sequence[Hits], query_ids: Ids, doc_ids: Ids) -> UnionRun:
 
 def _of_rows(values: Sequence[NDArray[Any]], rows: Ints) -> NDArray[Any]:
     """Return the value of each source's row, (n_sources, n_documents); 0 where it has not found the document."""
-    return np.array([np.append(own, own.dtype.type(0))[of] for own, of in zip(values, rows, strict=True)])
+    found = [np.append(own, own.dtype.type(0))[of] for own, of in zip(values, rows, strict=True)]
+    return np.array(found).reshape(rows.shape)
 
 
 def _extremes(hits: Hits) -> tuple[Floats, Floats]:

@@ -499,4 +499,5 @@ def test_read_run_says_that_scores_do_not_fall_from_line_to_line(tmp_path, caplo
         "".join(f"{query} Q0 d{rank} {rank} {score} t\n" for query in "ab" for rank, score in enumerate(scores, 1))
     )
     assert next(iter(read_run(path)["a"])) == f"d{3 - scores[::-1].index(3.0)}"  # as trec_eval orders them
-    assert ("the last is the first result, and of equal scores the last id." in caplog.text) is is_said
+    text = "the last line is the first result, and of equal scores that of the greatest id."
+    assert (text in caplog.text) is is_said

@@ -104,22 +104,26 @@ def _fill(queries, of_terms, n_docs_with, n_tokens, out):  # type: ignore[no-unt
     values = np.empty(6)
     for query in range(len(query_ptr) - 1):
         known = term_ptr[query] + np.flatnonzero(doc_freq[term_ptr[query] : term_ptr[query + 1]] > 0)
-        values[:] = 0.0
         n_query_tokens = query_freq[known].sum()
+        scs = 0.0
+        scq = 0.0
+        greatest_scq = 0.0
         mean_idf = 0.0
+        df_share = 0.0
         for term in known:
             share = query_freq[term] / n_query_tokens
             similarity = (1.0 + log(collection_freq[term])) * log1p(n_docs_with / doc_freq[term])
-            values[0] += share * log2(share / (collection_freq[term] / n_tokens))
-            values[1] += similarity
-            values[3] = max(values[3], similarity)
-            values[5] = max(values[5], doc_freq[term] / n_docs_with)
+            scs += share * log2(share / (collection_freq[term] / n_tokens))
+            scq += similarity
+            greatest_scq = max(greatest_scq, similarity)
             mean_idf += all_idf[term] / len(known)
+            df_share = max(df_share, doc_freq[term] / n_docs_with)
+        squares = 0.0
         for term in known:
-            values[4] += (all_idf[term] - mean_idf) ** 2
-        values[2] = values[1] / len(known)
-        values[4] = np.sqrt(values[4] / len(known))
-        if len(known) == 0:
-            values[:] = np.nan
+            squares += (all_idf[term] - mean_idf) ** 2
+        values[:] = np.nan
+        if len(known) > 0:
+            values[0], values[1], values[2], values[3] = scs, scq, scq / len(known), greatest_scq
+            values[4], values[5] = np.sqrt(squares / len(known)), df_share
         for row in range(query_ptr[query], query_ptr[query + 1]):
             out[row] = values
