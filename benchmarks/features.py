@@ -24,6 +24,7 @@ from benchmarks.measuring import (
     times_in_turns,
 )
 from benchmarks.registry import BenchmarkError, Options, Row, benchmark
+from rerank.lucene.jvm import LARGE, start_java
 
 K, THREADS, TERMS_A_SAMPLE = 1000, 2, 50
 CANDIDATES = (10, 30, 100, 300, 1000, 3000, 10_000)
@@ -129,6 +130,7 @@ def long_texts(options: Options) -> Iterator[Row]:
 )
 def default_latency(options: Options) -> Iterator[Row]:
     """Milliseconds of retrieving and ordering one query by the model of `rerank train` without an option."""
+    start_java(LARGE)  # with the options that Pyserini's searches have, not those for a few searches of a small index
     for name in options.chosen_collections(("cacm", "cranfield")):
         with opened(options, name, vectors=None) as index:
             topics, qrels = judged(options, name)

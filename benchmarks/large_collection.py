@@ -22,6 +22,7 @@ import numpy as np
 import rerank
 from benchmarks.data import SMALL, documents_of, read_topics
 from benchmarks.registry import BenchmarkError, Options
+from rerank.lucene.jvm import LARGE, start_java
 
 SEED, SENTENCES_A_DOCUMENT, LONGEST_QUERY, NEW_WORDS = 20240607, 8, 10, 50
 
@@ -61,9 +62,7 @@ def lean_index(options: Options, n_documents: int) -> Path:
 
 def java_class(name: str) -> Any:
     """Return a Java class, in the machine that rerank has started."""
-    from rerank.lucene.requests import ask_json
-
-    ask_json("analyze", texts=[])
+    start_java(LARGE)
     import jnius
 
     return jnius.autoclass(name)

@@ -15,9 +15,10 @@ from rerank.errors import InvalidInputError, MissingFileError, log
 from rerank.files.corpus import check_encoding, warn_of_skipped
 from rerank.files.sgml import ELEMENTS, read_sgml, sgml_files
 from rerank.lucene.arrays import write_arrays
+from rerank.lucene.commits import size_of_files
 from rerank.lucene.documents import ID_EXPECTED, CorpusFiles, is_id, write_documents
 from rerank.lucene.folder import check_target, staged_folder
-from rerank.lucene.jvm import add_options
+from rerank.lucene.jvm import add_options, start_java
 from rerank.lucene.languages import ENGLISH, check_language
 from rerank.lucene.requests import ask_json
 from rerank.lucene.search import Searcher, java_threads
@@ -101,7 +102,9 @@ def _build(
         for folder in folders:
             folder.mkdir(parents=True)
         files = CorpusFiles(folders, ending)
-        _index_shards(staging, names, job | write(files), files.counts)
+        written = write(files)
+        start_java(sum(map(size_of_files, folders)))
+        _index_shards(staging, names, job | written, files.counts)
         write_arrays(staging, staging / SUBFOLDER, made_with_index=True)
         check_target(target, overwrite)  # again: it may have been made meanwhile
 

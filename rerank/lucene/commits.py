@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from rerank.errors import IndexFolderError
@@ -16,6 +17,16 @@ def commit_file(folder: Path) -> Path | None:
     matches = [re.fullmatch(r"segments_([0-9a-z]+)", name) for name in os.listdir(folder)]
     commits = [(int(match[1], 36), match[0]) for match in matches if match]
     return folder / max(commits)[1] if commits else None
+
+
+def size_of_files(folder: Path) -> int:
+    """Return the bytes of the files in a folder; one that a writer removes meanwhile counts as none."""
+    size = 0
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                size += entry.stat().st_size
+    return size
 
 
 def damaged_lucene(folder: Path | str, damage: str) -> IndexFolderError:

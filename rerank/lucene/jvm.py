@@ -27,7 +27,11 @@ from rerank.runtime.memory import free_addresses
 
 VECTOR_MODULE = "jdk.incubator.vector"
 JAVA_PACKAGE = "rerank.lucene"
-STEADY = ("-XX:+UseSerialGC", "-Xmn32m")  # for long-running processes: garbage is collected after every 32 MB
+LARGE = 64 << 20  # bytes of an index, or of documents to index
+_LITTLE_MEMORY = ("-XX:+UseSerialGC", "-Xmn32m")  # garbage is collected after every 32 MB
+# Java compiles a method once and quickly, which is faster until some ten thousand queries of a small index.
+_BRIEF = (*_LITTLE_MEMORY, "-XX:TieredStopAtLevel=1")
+STEADY = (*_LITTLE_MEMORY, "-XX:TieredStopAtLevel=4")  # for long-running processes
 _LEAST_HEAP = 64 << 20  # bytes
 _BESIDE_HEAP = 1200 << 20  # that Java reserves beside its heap with these options: code, and memory of its threads
 _SMALL = ("-XX:+UseSerialGC", "-XX:CompressedClassSpaceSize=64m", "-XX:ReservedCodeCacheSize=64m")
@@ -76,15 +80,16 @@ class Bridge:
         return handle.invokeWithArguments(arguments)
 
 
-def start_java() -> Bridge:
+def start_java(size: int = 0) -> Bridge:
     """Return the bridge to the Java of this process, which is started unless it runs already.
 
+    size  bytes of what it is started for: from LARGE on, Java compiles what is used often a second time
     Raises RerankError if Java or Anserini is missing.
     """
     global _bridge
     with _lock:
         if _bridge is None:
-            _bridge = Bridge(_jnius())
+            _bridge = Bridge(_jnius(size < LARGE))
         if _bridge.process != os.getpid():
             raise RerankError(
                 "Java: expected the process that started it, got one forked from it, where Java is dead. "
@@ -93,12 +98,12 @@ def start_java() -> Bridge:
         return _bridge
 
 
-def _jnius() -> Any:
+def _jnius(is_brief: bool) -> Any:
     """Import pyjnius, which starts the JVM with the right Java and class path."""
     config = sys.modules.get("jnius_config")
     starts = config is None or not config.vm_running  # other code in the process may have started it
     if starts:
-        _start_jvm()
+        _start_jvm(is_brief)
     import jnius
 
     try:
@@ -121,7 +126,7 @@ def _jnius() -> Any:
     return jnius
 
 
-def _start_jvm() -> None:
+def _start_jvm(is_brief: bool) -> None:
     java = java_home()
     jar = anserini_jar()
     if not has_jnius():
@@ -137,7 +142,8 @@ def _start_jvm() -> None:
         "-Xrs",  # Python handles signals (Ctrl-C)
         *_memory_options(),
         *archive_options(java, jar),
-        *_options,
+        *(_BRIEF if is_brief else ()),
+        *_options,  # of equal options, the last holds
         "--enable-native-access=ALL-UNNAMED",  # otherwise Lucene 10 prints a warning on stderr
         f"-Dlog4j2.configurationFile={(CLASS_PATH / 'log4j2.xml').as_uri()}",
         f"-Djava.util.logging.config.file={CLASS_PATH / 'logging.properties'}",

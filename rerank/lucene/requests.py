@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import IndexFolderError, InvalidInputError
-from rerank.lucene.commits import damaged_lucene
+from rerank.lucene.commits import damaged_lucene, size_of_files
 from rerank.lucene.jvm import Bridge, start_java
 from rerank.lucene.shards import check_alike, index_folders
 from rerank.runtime.output import FULL, WRITE_ERRORS
@@ -47,6 +47,7 @@ def open_index(folder: Path) -> dict[str, Any]:
     the number of documents of each shard.
     """
     shards = index_folders(folder)
+    start_java(sum(map(size_of_files, shards)))
     opened = []
     try:
         for shard in shards:

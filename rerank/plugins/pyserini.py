@@ -17,13 +17,13 @@ from rerank.errors import InvalidInputError
 from rerank.index.bound_model import BoundModel
 from rerank.index.index import Index
 from rerank.index.texts import stored_fields
-from rerank.lucene.jvm import start_java
+from rerank.lucene.jvm import LARGE, start_java
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker
 from rerank.types import Run, Topics
 from rerank.types.retriever import UNNAMED, Retriever
 
-start_java()
+start_java(LARGE)  # as Pyserini's indexes are
 
 
 @dataclass(frozen=True)

