@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 from rerank.clicks.models import MODELS
 from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError, check_known, log, shown
-from rerank.types import Floats, Ints, Qrels, RankingData, pointers
+from rerank.types import Floats, Ints, Qrels, RankingData, Shown, counted, pointers
 from rerank.types.ids import QUERY_ID, Ids, first_broken
-from rerank.types.text_tables import Shown, counted
 
 PRIOR = 10.0
 GRADES = 4

@@ -24,11 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.types import Floats, Ints, Topics, joined_rows, query_rows
-from rerank.types.ids import Ids, id_array
+from rerank.types import Floats, Ids, Ints, Shown, Topics, counted, id_array, joined_rows, query_rows, refuse_first
 from rerank.types.preferences import Preferences
 from rerank.types.query_table import numbered
-from rerank.types.text_tables import Shown, counted
 
 Numbers = NDArray[np.int32]
 
@@ -75,16 +73,19 @@ class Clicks(Shown):
     credit: Floats | None = None
 
     def __post_init__(self) -> None:
-        for name, values in self._columns().items():
-            if len(values) != self.n_rows:
-                raise InvalidInputError(
-                    f"Clicks: expected {self.n_rows} values of {name}, got {len(values)}. Pass one for each impression."
-                )
-        if self.n_rows and int(self.position.min()) < 1:
-            row = int(np.argmin(self.position))
-            raise InvalidInputError(
+        sizes = {name: len(values) for name, values in self._columns().items()}
+        refuse_first(
+            (name for name in sizes if sizes[name] != self.n_rows),
+            lambda name: InvalidInputError(
+                f"Clicks: expected {self.n_rows} values of {name}, got {sizes[name]}. Pass one for each impression."
+            ),
+        )
+        refuse_first(
+            np.flatnonzero(self.position < 1),
+            lambda row: InvalidInputError(
                 f"Clicks: expected positions from 1, got {self.position[row]} in row {row}. Count positions from 1."
-            )
+            ),
+        )
 
     def __len__(self) -> int:
         return self.n_rows

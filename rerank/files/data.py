@@ -34,8 +34,7 @@ from rerank.runtime import store
 from rerank.runtime.fields import Record
 from rerank.runtime.output import path_of
 from rerank.runtime.store import Blocks, Kind, Stored
-from rerank.types import RankingData, query_rows
-from rerank.types.ids import id_array, id_bytes
+from rerank.types import RankingData, id_array, id_bytes, query_rows
 from rerank.types.ranking_data import (
     stored_members,
 )

@@ -10,9 +10,8 @@ from rerank.errors import InvalidInputError, shown
 from rerank.files.data import read_data
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels
-from rerank.types import Qrels, Run, Topics
+from rerank.types import Qrels, Run, SubtopicQrels, Topics
 from rerank.types.data_frames import Frame, is_frame, rows_as_frame
-from rerank.types.records import SubtopicQrels
 
 TopicsLike = Topics | Mapping[str, str] | Frame | str | Path
 QrelsLike = Qrels | Mapping[str, Mapping[str, int]] | Frame | str | Path

@@ -24,10 +24,11 @@ from rerank.files.source import (
     records,
     tab_columns,
     text_lines,
+    value_of,
     whole_number,
 )
 from rerank.runtime.output import whole_file, write_text
-from rerank.types.ids import id_array
+from rerank.types import id_array, refuse_first
 from rerank.types.preferences import Preferences
 
 
@@ -85,19 +86,17 @@ def read_folds(path: str | Path) -> dict[str, int]:
 def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
     """Write the fold of each query; raise InvalidInputError for an id or a fold that could not be read again."""
     check_ids("folds: ", folds)
-    negative = next((fold for fold in folds.values() if fold < 0), None)
-    if negative is not None:
-        raise InvalidInputError(f"folds: expected whole numbers from 0, got {negative}. Number the folds 0, 1, 2.")
+    refuse_first(
+        (fold for fold in folds.values() if fold < 0),
+        lambda fold: InvalidInputError(f"folds: expected whole numbers from 0, got {fold}. Number the folds 0, 1, 2."),
+    )
     write_text(path, "".join(f"{query_id}\t{fold}\n" for query_id, fold in folds.items()))
 
 
 def _fold(content: str) -> tuple[str, int]:
     query_id, fold = tab_columns(content, "2 columns (query id, fold)", 2)
     check_ids("", [query_id])
-    number = whole_number(fold)
-    if number is None:
-        raise LineFault(f"expected a whole number as fold, got {shown(fold)}. Number the folds 0, 1, 2.")
-    return query_id, number
+    return query_id, value_of(whole_number, fold, "a whole number as fold", "Number the folds 0, 1, 2")
 
 
 def read_preferences(path: str | Path) -> Preferences:

@@ -18,9 +18,8 @@ from rerank.files.source import checked_path, refuse_repeats
 from rerank.runtime.fields import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole, first_repeated
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.memory import memory_limit
-from rerank.types import Floats, Ints, RankingData, pointers
+from rerank.types import Floats, Ints, RankingData, id_array, id_bytes, pointers
 from rerank.types.data_frames import LABEL
-from rerank.types.ids import id_array, id_bytes
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, grouped_members, weight_members, weights_of_rows
 from rerank.types.retriever import RETRIEVERS
 

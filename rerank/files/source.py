@@ -100,6 +100,14 @@ def of_line(path: Path, line: int | None, parse: Callable[..., Parsed], *content
         raise FileFormatError(path, line, str(fault)) from None
 
 
+def value_of(parse: Callable[[Any], Parsed | None], content: Any, expected: str, remedy: str) -> Parsed:
+    """Return what `parse` makes of some content of a line; refuse content of which it makes nothing."""
+    value = parse(content)
+    if value is None:
+        raise LineFault(f"expected {expected}, got {shown(content)}. {remedy}.")
+    return value
+
+
 def records(
     path: Path, expected: str, parse: Callable[[str], Parsed], has_names: bool = False
 ) -> Iterator[tuple[int, Parsed]]:

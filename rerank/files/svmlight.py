@@ -26,6 +26,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,12 @@ from rerank.files.source import (
     of_line,
     records,
     text,
+    value_of,
     whole_number,
 )
 from rerank.runtime.mapped_rows import RowFile
 from rerank.runtime.output import whole_file
-from rerank.types import Ints, RankingData
+from rerank.types import Ints, RankingData, refuse_first
 from rerank.types.data_frames import LABEL, QUERY_ID
 from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes, repeated_row
 from rerank.types.ranking_data import (
@@ -122,12 +124,15 @@ class Header:
 def _header(data: RankingData) -> str:
     """Return the comment lines for what rows cannot hold; refuse what text cannot hold."""
     check_ids("data: ", (), [*data, *data.doc_ids.tolist(), *data.feature_names])
-    with_mark = next((name for name in data if "#" in name), None)  # what follows would be a comment
-    if with_mark is not None:
-        raise InvalidInputError(f"data: expected query ids without #, got {with_mark!r}. Rename it.")
-    for what, numbers in (("labels", data.labels), ("base scores", data.base_scores)):
-        if numbers is not None and not np.isfinite(numbers).all():
-            raise InvalidInputError(f"data: expected finite {what}, got NaN or infinity. Correct them.")
+    refuse_first(
+        (name for name in data if "#" in name),  # what follows would be a comment
+        lambda name: InvalidInputError(f"data: expected query ids without #, got {name!r}. Rename it."),
+    )
+    columns = {"labels": data.labels, "base scores": data.base_scores}
+    refuse_first(
+        (what for what, numbers in columns.items() if numbers is not None and not np.isfinite(numbers).all()),
+        lambda what: InvalidInputError(f"data: expected finite {what}, got NaN or infinity. Correct them."),
+    )
     names = " ".join(["# features:", *data.feature_names])
     about = ({"labels": False} if data.labels is None else {}) | stored_members(data)
     stored = json.dumps({"version": VERSION, **about}, ensure_ascii=False)
@@ -170,12 +175,9 @@ def _row(line: int, columns: list[bytes], comment: bytes) -> Row:
 
 def _number(name: str, token: bytes | None) -> float:
     """Return a finite number, NaN for none."""
-    number = np.nan if token is None else finite_number(token)
-    if number is None:
-        raise LineFault(
-            f"expected a finite number as {name}, got {shown(token)}. Correct the {name}; read CSV with pandas."
-        )
-    return number
+    if token is None:
+        return np.nan
+    return value_of(finite_number, token, f"a finite number as {name}", f"Correct the {name}; read CSV with pandas")
 
 
 def _features(
@@ -211,13 +213,15 @@ def _features(
     if not ascending.all():  # features may be in any order, but none twice
         order = np.lexsort((features, row))
         again = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
-        if again.any():
-            pair = order[1:][again][0]
-            message = (
+        refuse_first(
+            order[1:][again],
+            lambda pair: FileFormatError(
+                path,
+                lines[row[pair]],
                 f"expected each feature once in a row, got feature {features[pair] - 1 + first} again. Keep one of its "
-                "values."
-            )
-            raise FileFormatError(path, lines[row[pair]], message)
+                "values.",
+            ),
+        )
     X = np.zeros((len(lines), largest), dtype=np.float32)
     X[row, features - 1] = values
     return X, len(features)
@@ -262,6 +266,10 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
     path = check_file(path, "a file of feature rows")
     header = Header()
     table = RowTable(RowFile(f"the features of {path}") if mapped else [])
+
+    def too_long(row: tuple[int, str]) -> FileFormatError:
+        return FileFormatError(path, row[0], f"expected ids {ID_RULE}, got {len(row[1])}. Shorten it.")
+
     lines: list[int] = []
     words: list[str] = []
     n_listed = 0
@@ -270,11 +278,8 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
         rows = _rows(path, first, chunk, header, not lines)
         if rows:
             some_lines, labels, queries, docs, bases, weights, some_words, pairs = map(list, zip(*rows, strict=True))
-            for ids in (queries, docs):
-                if max(map(len, ids)) > MOST_LETTERS:
-                    row = next(row for row, name in enumerate(ids) if len(name) > MOST_LETTERS)
-                    message = f"expected ids {ID_RULE}, got {len(ids[row])}. Shorten it."
-                    raise FileFormatError(path, some_lines[row], message)
+            ids = chain(zip(some_lines, queries, strict=True), zip(some_lines, docs, strict=True))
+            refuse_first((row for row in ids if len(row[1]) > MOST_LETTERS), too_long)
             X, n_pairs = _features(path, chunk, some_lines, pairs, 1 if header.first is None else header.first)
             numbers = {LABEL: np.array(labels), BASE_SCORE: np.array(bases), WEIGHT: np.array(weights)}
             table.append(queries, docs, numbers, X)
@@ -391,10 +396,7 @@ def _set_queries(path: Path, table: RowTable, lines: list[int], beside: dict[str
 
 
 def _size(content: str) -> int:
-    size = whole_number(content.strip())
-    if size is None:
-        raise LineFault(f"expected the number of rows of a query, got {shown(content)}. Write one size a line.")
-    return size
+    return value_of(whole_number, content.strip(), "the number of rows of a query", "Write one size a line")
 
 
 def _add_columns(path: Path, table: RowTable, beside: dict[str, Path]) -> None:

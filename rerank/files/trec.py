@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, log, shown
+from rerank.errors import FileFormatError, log
 from rerank.files.irds import data_set_name, data_set_qrels, data_set_subtopic_qrels
 from rerank.files.source import (
     FileLike,
@@ -53,15 +53,13 @@ from rerank.files.source import (
     records,
     refuse_repeats,
     text,
+    value_of,
 )
 from rerank.runtime.output import whole_file
 from rerank.runtime.threads import NUMPY_THREADS
-from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows
+from rerank.types import UNNAMED, Floats, Ints, Qrels, Run, SubtopicQrels, pointers, query_rows, trec_order
 from rerank.types.data_frames import DOC_ID, LABEL, QUERY_ID, RANK, SCORE, first_column, plain_name
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys
-from rerank.types.order import trec_order
-from rerank.types.records import SubtopicQrels
-from rerank.types.retriever import UNNAMED
 
 CHUNK_BYTES = 1 << 21  # with smaller chunks threads wait for the GIL, larger ones do not fit into the cache
 REUSED_BYTES = 31 << 20  # just below the maximum of glibc's dynamic mmap threshold
@@ -107,8 +105,8 @@ class Layout:
         What the number is, for errors.
     extra : bool, default=False
         Whether further columns are skipped, as trec_eval does in runs.
-    once : str, default=""
-        What else to do about a document that is repeated in a query, for errors.
+    once, other_values : str, default=""
+        What else to do about a document that is repeated in a query, and about other values, for errors.
     query, doc : int
         Indices of the columns with the query id and the document id.
     fewer : sequence of tuple of str
@@ -126,6 +124,7 @@ class Layout:
     expected: str
     extra: bool = False
     once: str = ""
+    other_values: str = ""
     query: int = 0
     doc: int = 2
     fewer: Sequence[tuple[str, ...]] = ()
@@ -385,15 +384,9 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
         )
         remedy = next(way for holds, way in ways if holds)
         raise LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
-    value = layout.parse(fields[layout.value])
-    if value is None:
-        name = layout.columns[layout.value]
-        remedy = f"Correct the {name}"
-        if layout.expected == QRELS.expected:
-            remedy += (
-                ", multiply all: `awk '{$NF *= 10} 1'`, or number letters: `awk '{$NF = index(\"ICSE\", $NF) - 1} 1'`"
-            )
-        raise LineFault(f"expected {layout.expected} as {name}, got {shown(fields[layout.value])}. {remedy}.")
+    name = layout.columns[layout.value]
+    remedy = f"Correct the {name}{layout.other_values}"
+    value = value_of(layout.parse, fields[layout.value], f"{layout.expected} as {name}", remedy)
     query = text(fields[layout.query])
     doc = text(fields[layout.doc])
     check_ids("", [query], [doc])
@@ -512,6 +505,7 @@ QRELS = Layout(
     "a whole number",
     once="; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10` and the like alone; where the second column "
     "is the document, `awk '{print $1, 0, $2, $4}'`, and of SMART's `awk '{print $1, 0, $2, 1}'`",
+    other_values=", multiply all: `awk '{$NF *= 10} 1'`, or number letters: `awk '{$NF = index(\"ICSE\", $NF) - 1} 1'`",
     fewer=(("query-id", "corpus-id", "score"),),
     other=(JUDGEMENT_LIST, rb"\2 0 \3 \1"),
 )
@@ -700,7 +694,4 @@ def _subtopic_row(order: Sequence[int], content: str) -> tuple[str, str, str, in
         raise LineFault(f"expected {SUBTOPIC_COLUMNS}, got {len(columns)}. Write one judgement a line.")
     query, subtopic, doc, token = (columns[number] for number in order)
     check_ids("", [query], [subtopic, doc])
-    label = parse_label(token.encode())
-    if label is None:
-        raise LineFault(f"expected a whole number as label, got {shown(token)}. Correct the label.")
-    return query, subtopic, doc, label
+    return query, subtopic, doc, value_of(parse_label, token.encode(), "a whole number as label", "Correct the label")

@@ -13,8 +13,9 @@ Ids are text (NumPy `U` arrays, which sort by code point, as trec_eval's bytes d
 as UTF-8 bytes (`S` arrays, a quarter of the memory); they are decoded at the first access.
 """
 
+from rerank.types.checks import refuse_first
 from rerank.types.forward import FieldArrays, ForwardIndex
-from rerank.types.ids import Ids, id_array, sort_keys
+from rerank.types.ids import Ids, id_array, id_bytes, sort_keys
 from rerank.types.order import query_order, trec_order
 from rerank.types.query_rows import (
     Floats,
@@ -27,7 +28,7 @@ from rerank.types.query_rows import (
     rows_of_groups,
 )
 from rerank.types.ranking_data import RankingData
-from rerank.types.records import Qrels, Run, Topics
+from rerank.types.records import Qrels, Run, SubtopicQrels, Topics
 from rerank.types.retriever import BM25, CONTENTS, UNNAMED, Passages, Retriever
 from rerank.types.text_tables import Shown, counted
 
@@ -46,15 +47,18 @@ __all__ = [
     "Retriever",
     "Run",
     "Shown",
+    "SubtopicQrels",
     "Topics",
     "counted",
     "id_array",
+    "id_bytes",
     "ideal_of_rows",
     "joined_rows",
     "pointers",
     "query_blocks",
     "query_order",
     "query_rows",
+    "refuse_first",
     "rows_of_groups",
     "sort_keys",
     "trec_order",

@@ -26,8 +26,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown
+from rerank.runtime.fields import first_repeated
+from rerank.types.checks import refuse_first
 from rerank.types.ids import Ids, id_array, repeated_row, sort_keys
 from rerank.types.query_rows import Floats, Ints, pointers
 from rerank.types.query_table import numbered
@@ -231,6 +234,12 @@ def names_of(frame: Frame) -> list[Any]:
 
 def frame_rows(frame: Any) -> list[dict[str, Any]]:
     """Return each row of a data frame as a mapping of its columns; arrays and series of polars become lists."""
+    names = list(map(str, names_of(frame)))
+    repeated = first_repeated(names)
+    if repeated is not None:
+        raise InvalidInputError(
+            f"data frame: expected each column once, got {shown(names[repeated])} again. Rename or drop one."
+        )
     columns = {
         str(name): [
             list(value)
@@ -293,29 +302,44 @@ def column_name(what: str, frame: Frame, column: str, required: bool = True) -> 
     return names[0] if names else None
 
 
+def column_values(what: str, frame: Frame, name: Any) -> NDArray[Any]:
+    """Return a column of a frame, (n_rows,); refuse a name that several columns have."""
+    values = np.asarray(unmasked(frame[name]))
+    if values.ndim > 1:
+        raise InvalidInputError(f"{what}: expected each column once, got {shown(name)} again. Rename or drop one.")
+    return values
+
+
 def id_column(what: str, frame: Frame, column: str) -> Ids:
     """Return the ids (n_rows,) of a frame as text; whole numbers become their decimal text."""
     name = column_name(what, frame, column)
-    values = np.asarray(unmasked(frame[name]))
+    values = column_values(what, frame, name)
     if values.dtype.kind in "iu":
         return id_array(values.astype(np.str_))
     listed = values.astype(object).tolist()
-    for row, value in enumerate(listed) if not set(map(type, listed)) <= {str, int} else ():
-        is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-        if not (isinstance(value, str) or is_whole):
-            raise InvalidInputError(
-                f"{what}: expected text or whole numbers in column {name}, got {shown(value)} "
-                f"({type(value).__name__}) at {place(frame, row)}. Read ids as text (dtype=str)."
-            )
+    are_ids = set(map(type, listed)) <= {str, int}
+    refuse_first(
+        (row for row, value in enumerate(() if are_ids else listed) if not (isinstance(value, str) or is_whole(value))),
+        lambda row: InvalidInputError(
+            f"{what}: expected text or whole numbers in column {name}, got {shown(listed[row])} "
+            f"({type(listed[row]).__name__}) at {place(frame, row)}. Read ids as text (dtype=str)."
+        ),
+    )
     ids = [str(value) for value in listed]
     are_right = all(ids) and _ID.fullmatch("".join(ids))  # in one call
-    wrong = None if are_right else next((row for row, text in enumerate(ids) if _ID.fullmatch(text) is None), None)
-    if wrong is not None:
-        remedy = "Take NUL and halves of surrogate pairs out" if ids[wrong] else "Name each one"
-        raise InvalidInputError(
-            f"{what}: expected ids in column {name}, got {shown(ids[wrong])} at {place(frame, wrong)}. {remedy}."
-        )
+    refuse_first(
+        (row for row, text in enumerate(() if are_right else ids) if _ID.fullmatch(text) is None),
+        lambda row: InvalidInputError(
+            f"{what}: expected ids in column {name}, got {shown(ids[row])} at {place(frame, row)}. "
+            f"{'Take NUL and halves of surrogate pairs out' if ids[row] else 'Name each one'}."
+        ),
+    )
     return id_array(ids)
+
+
+def is_whole(value: object) -> bool:
+    """Return whether a value is a whole number, of Python or NumPy, and no truth value."""
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -> Floats:
@@ -323,19 +347,18 @@ def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -
 
     NaN and other missing values become NaN if `allow_nan`.
     """
-    values = np.asarray(unmasked(frame[name]))
-    if values.ndim > 1:
-        raise InvalidInputError(f"{what}: expected each column once, got {shown(name)} again. Rename or drop one.")
+    values = column_values(what, frame, name)
     if values.dtype.kind not in "biuf":
         rows = enumerate(values.tolist())
         values = np.array([_number(what, frame, name, row, value) for row, value in rows], np.float64)
     numbers: Floats = values.astype(np.float64)
-    bad = np.flatnonzero(np.isinf(numbers) if allow_nan else ~np.isfinite(numbers))
-    if len(bad):
-        raise InvalidInputError(
-            f"{what}: expected finite numbers in column {name}, got {numbers[bad[0]]} at {place(frame, bad[0])}. "
+    refuse_first(
+        np.flatnonzero(np.isinf(numbers) if allow_nan else ~np.isfinite(numbers)),
+        lambda row: InvalidInputError(
+            f"{what}: expected finite numbers in column {name}, got {numbers[row]} at {place(frame, row)}. "
             "Correct it or drop the row."
-        )
+        ),
+    )
     return numbers
 
 
@@ -357,17 +380,18 @@ def _number(what: str, frame: Frame, name: Any, row: int, value: Any) -> float:
 def label_column(frame: Frame) -> Ints:
     """Return the labels (n_rows,) int64 of a frame of judgements; a label that is not a whole number is refused."""
     name = column_name("qrels", frame, LABEL)
-    values = np.asarray(unmasked(frame[name]))
+    values = column_values("qrels", frame, name)
     if values.dtype.kind == "i" or (values.dtype.kind == "O" and set(map(type, values.tolist())) == {int}):
         with suppress(OverflowError):  # refused below
             return values.astype(np.int64)
     labels = number_column("qrels", frame, name)
-    bad = np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63))
-    if len(bad):
-        raise InvalidInputError(
-            f"qrels: expected whole numbers as labels, got {labels[bad[0]]:g} at {place(frame, bad[0])}. Round or "
-            "scale them; qrels come before runs."
-        )
+    refuse_first(
+        np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63)),
+        lambda row: InvalidInputError(
+            f"qrels: expected whole numbers as labels, got {labels[row]:g} at {place(frame, row)}. Round or scale "
+            "them; qrels come before runs."
+        ),
+    )
     return labels.astype(np.int64)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError, check_known, shown
 from rerank.runtime.fields import first_repeated
 from rerank.runtime.mapped_rows import row_blocks
+from rerank.types.checks import refuse_first
 from rerank.types.data_frames import (
     ALIASES,
     DOC_ID,
@@ -114,13 +115,15 @@ class RankingData(QueryTable):
     def __post_init__(self) -> None:
         super().__post_init__()
         n_queries = len(self)
-        sizes = {"labels": self.n_rows, "base_scores": self.n_rows, "weights": n_queries, "row_weights": self.n_rows}
-        for name, size in {**sizes, "query_groups": n_queries}.items():
-            values = getattr(self, name)
-            if values is not None and np.shape(values) != (size,):
-                raise InvalidInputError(
-                    f"data: expected {name} of shape ({size},), got {np.shape(values)}. Pass one value each."
-                )
+        sizes = dict.fromkeys(("labels", "base_scores", "row_weights"), self.n_rows)
+        sizes |= dict.fromkeys(("weights", "query_groups"), n_queries)
+        given = {name: getattr(self, name) for name in sizes}
+        refuse_first(
+            (name for name, values in given.items() if values is not None and np.shape(values) != (sizes[name],)),
+            lambda name: InvalidInputError(
+                f"data: expected {name} of shape ({sizes[name]},), got {np.shape(given[name])}. Pass one value each."
+            ),
+        )
         if self.weights is not None and self.row_weights is not None:
             raise InvalidInputError("data: expected weights or row_weights, got both. Multiply them, row by row.")
         ideal = self.ideal_labels
@@ -216,9 +219,9 @@ class RankingData(QueryTable):
             )
         _check_column(self, what, "label", self.labels, MOST_LABEL, "Judge the document or leave its row out")
         _check_column(self, what, "base score", self.base_scores, np.inf, "Score the document or leave its row out")
-        for weights in (self.weights, self.row_weights):
-            if weights is not None and not (np.isfinite(weights) & (weights >= 0.0)).all():
-                raise InvalidInputError(f"{what}expected finite weights of at least 0, got other values. Correct them.")
+        weights = self.row_weights if self.weights is None else self.weights
+        if weights is not None and not (np.isfinite(weights) & (weights >= 0.0)).all():
+            raise InvalidInputError(f"{what}expected finite weights of at least 0, got other values. Correct them.")
         ideal = self.ideal_labels
         if ideal is not None and not (np.abs(ideal) <= MOST_LABEL).all():
             raise InvalidInputError(f"{what}expected finite ideal labels, got other values. Take them from the qrels.")
@@ -341,12 +344,14 @@ def _check_column(
     data: RankingData, what: str, name: str, values: NDArray[Any] | None, most: float, remedy: str
 ) -> None:
     """Refuse a value that is not finite, or whose absolute value is above `most`."""
-    bad = np.empty(0, np.int64) if values is None else np.flatnonzero(~(np.isfinite(values) & (np.abs(values) <= most)))
-    if values is not None and len(bad):
-        row = int(bad[0])
-        bound = "" if np.isinf(most) else f" (at most {most:g})" if np.isfinite(values[row]) else ""
-        raise InvalidInputError(
-            f"{what}expected a finite {name} in every row{bound}, got {values[row]} at {_row(data, row)}. {remedy}."
+    if values is not None:
+        bound = "" if np.isinf(most) else f" (at most {most:g})"
+        refuse_first(
+            np.flatnonzero(~(np.isfinite(values) & (np.abs(values) <= most))).tolist(),
+            lambda row: InvalidInputError(
+                f"{what}expected a finite {name} in every row{bound if np.isfinite(values[row]) else ''}, got "
+                f"{values[row]} at {_row(data, row)}. {remedy}."
+            ),
         )
 
 
@@ -384,11 +389,12 @@ def grouped_members(
         **weight_members(columns.get(WEIGHT), query_ptr),
     )
     if ideal is not None:
-        missing = next((name for name in names.tolist() if name not in ideal), None)
-        if missing is not None:
-            raise InvalidInputError(
-                f"data: expected ideal labels of every query, got none for query {shown(missing)}. Write the data anew."
-            )
+        refuse_first(
+            (name for name in names.tolist() if name not in ideal),
+            lambda name: InvalidInputError(
+                f"data: expected ideal labels of every query, got none for query {shown(name)}. Write the data anew."
+            ),
+        )
         labels = [np.asarray(ideal[name], dtype=np.float64) for name in names.tolist()]
         members |= {
             "ideal_labels": np.concatenate([np.empty(0), *labels]),
@@ -400,12 +406,13 @@ def grouped_members(
 def pair_columns(data: RankingData, rows: slice, X: NDArray[np.float32]) -> dict[str, Any]:
     """Return the columns of some rows, whose features are X, by name; refuse a feature with the name of another."""
     aliases = {name for column in (QUERY_ID, DOC_ID, LABEL) for name in ALIASES[column]}
-    clash = next((name for name in data.feature_names if name in aliases.union(NOT_FEATURES)), None)
-    if clash is not None:
-        raise InvalidInputError(
+    refuse_first(
+        (name for name in data.feature_names if name in aliases.union(NOT_FEATURES)),
+        lambda name: InvalidInputError(
             f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their aliases, "
-            f"got {clash!r}. Rename the feature."
-        )
+            f"got {name!r}. Rename the feature."
+        ),
+    )
     first, last, _ = rows.indices(data.n_rows)
     query = np.searchsorted(data.query_ptr, np.arange(first, last), side="right") - 1
     optional = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: data.row_weights}
@@ -445,11 +452,12 @@ def read_pairs(
     others = [column_name("data", frame, column, column in (QUERY_ID, DOC_ID)) for column in NOT_FEATURES]
     present = dict.fromkeys(names_of(frame))
     names = [name for name in present if name not in others] if features is None else list(features)
-    for name in names:
-        if not isinstance(name, str) or name not in present:
-            raise InvalidInputError(
-                f"data: expected feature columns with names of text, got {shown(name)}. Rename or add the column."
-            )
+    refuse_first(
+        (name for name in names if not isinstance(name, str) or name not in present),
+        lambda name: InvalidInputError(
+            f"data: expected feature columns with names of text, got {shown(name)}. Rename or add the column."
+        ),
+    )
     X = np.empty((len(frame[column_name("data", frame, QUERY_ID)]), len(names)), dtype=np.float32)
     for column, name in enumerate(names):
         refuse_categories("data", frame[name], name)

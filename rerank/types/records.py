@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
+from rerank.types.checks import refuse_first
 from rerank.types.data_frames import (
     DOC_ID,
     LABEL,
@@ -22,10 +23,12 @@ from rerank.types.data_frames import (
     Frame,
     MappingFrame,
     column_name,
+    column_values,
     frame_of,
     grouped_rows,
     id_column,
     is_frame,
+    is_whole,
     label_column,
     new_frame,
     number_column,
@@ -125,7 +128,7 @@ class Topics(Shown, Mapping[str, str]):
         """
         return cls._of_rows(
             id_column("topics", frame, TOPIC_ID).tolist(),
-            np.asarray(frame[column_name("topics", frame, TEXT)]).tolist(),
+            column_values("topics", frame, column_name("topics", frame, TEXT)).tolist(),
         )
 
     @classmethod
@@ -136,8 +139,7 @@ class Topics(Shown, Mapping[str, str]):
                 raise InvalidInputError(
                     f"topics: expected each query id once, got {query_id!r} twice. Rename one of the two."
                 )
-            is_whole_number = isinstance(text, int | np.integer) and not isinstance(text, bool)
-            texts[query_id] = str(text) if is_whole_number else text
+            texts[query_id] = str(text) if is_whole(text) else text
         return cls(texts)
 
     def summary(self) -> str:
@@ -485,12 +487,13 @@ class SubtopicQrels(QueryTable):
         query = query[order]
         docs, subtopic_ids = (column[order] for column in columns)
         same = (query[1:] == query[:-1]) & (docs[1:] == docs[:-1]) & (subtopic_ids[1:] == subtopic_ids[:-1])
-        if same.any():
-            row = int(np.flatnonzero(same)[0])
-            raise InvalidInputError(
+        refuse_first(
+            np.flatnonzero(same),
+            lambda row: InvalidInputError(
                 f"qrels: expected each document once for a subtopic of a query, got {str(docs[row])!r} twice "
                 f"for subtopic {str(subtopic_ids[row])!r} of query {str(names[query[row]])!r}. Drop one of the rows."
-            )
+            ),
+        )
         query_ptr = pointers(np.bincount(query, minlength=len(names)))
         if (subtopic_ids == subtopic_ids[query_ptr[query]]).all():
             raise InvalidInputError(
@@ -719,14 +722,14 @@ class Run(QueryValues[float]):
         with np.errstate(over="ignore", invalid="ignore"):
             rises = np.diff(run.scores.astype(np.float32), prepend=np.float32(np.inf)) > 0  # as trec_eval compares them
         rises[query_ptr[:-1]] = False  # the first row of a query has no row before it
-        rows = np.flatnonzero(rises)
-        if len(rows):
-            query_id = names[query_rows(query_ptr)[rows[0]]]
-            raise InvalidInputError(
+        refuse_first(
+            np.flatnonzero(rises),
+            lambda row: InvalidInputError(
                 f"run: expected scores that do not rise with the rank, got a higher score for document "
-                f"{shown(str(run.doc_ids[rows[0]]))} of query {shown(str(query_id))} than for the rank before. "
-                "Correct the ranks or drop their column."
-            )
+                f"{shown(str(run.doc_ids[row]))} of query {shown(str(names[query_rows(query_ptr)[row]]))} than for the "
+                "rank before. Correct the ranks or drop their column."
+            ),
+        )
         return run
 
     def to_frame(self) -> Any:
@@ -802,12 +805,13 @@ class Run(QueryValues[float]):
             With the score and the document that has it.
 
         """
-        wrong = np.flatnonzero(~np.isfinite(self.scores))
-        if len(wrong):
-            raise InvalidInputError(
-                f"run {self.name}: expected finite scores, got {self.scores[wrong[0]]} for document "
-                f"{str(self.doc_ids[wrong[0]])!r}. Score it or leave it out."
-            )
+        refuse_first(
+            np.flatnonzero(~np.isfinite(self.scores)),
+            lambda row: InvalidInputError(
+                f"run {self.name}: expected finite scores, got {self.scores[row]} for document "
+                f"{str(self.doc_ids[row])!r}. Score it or leave it out."
+            ),
+        )
 
     def trec_order(self) -> Ints:
         """Return the rows of each query as trec_eval orders them: by score, then document id, descending.

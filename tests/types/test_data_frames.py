@@ -388,6 +388,23 @@ def test_frames_that_do_not_fit_are_refused(kind, columns: dict, changes: dict, 
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("read", "columns"),
+    [
+        (Topics.of, ["query_id", "text"]),
+        (Qrels.of, ["query_id", "doc_id", "label"]),
+        (Run.of, ["query_id", "doc_id", "score"]),
+        (RankingData.from_frame, ["query_id", "doc_id", "label", "f"]),
+        (frame_rows, ["id", "text"]),
+    ],
+)
+def test_frames_with_a_column_twice_are_refused(read, columns: list[str]) -> None:
+    for name in columns:
+        frame = pd.DataFrame([[1] * (len(columns) + 1)], columns=[*columns, name])
+        with pytest.raises(InvalidInputError, match=f"expected each column once, got '{name}' again"):
+            read(frame)
+
+
 def test_columns_of_the_same_name_are_refused_when_they_are_features() -> None:
     frame = pd.DataFrame([["q", "d", 1.0, 2.0]], columns=["query_id", "doc_id", "x", "x"])
     with pytest.raises(InvalidInputError, match=r"^data: expected each column once, got 'x' again\."):
