@@ -91,6 +91,31 @@ def test_log_of_clicks_alone_is_refused(tmp_path: Path) -> None:
         read_clicks(path)
 
 
+@pytest.mark.parametrize(
+    "header", ["query,document,clicks,impressions", "query,document,position,click,impressions", f"{HEADER},Views"]
+)
+def test_sums_of_clicks_are_refused_in_a_line_that_says_what_to_write(header: str, tmp_path: Path) -> None:
+    path = _log(tmp_path / "log.csv", header, ",".join(["a"] * len(header.split(","))))
+    with pytest.raises(
+        FileFormatError, match=r"of sums, qrels with e\.g\. round\(100 \* clicks / impressions\) as label"
+    ):
+        read_clicks(path)
+
+
+def test_a_log_without_values_of_clicked_is_refused_in_a_line_that_says_what_to_write(tmp_path: Path) -> None:
+    wanted = r"as clicked, got None\. Write 1 for a click, 0 for none, also where there is no value"
+    with pytest.raises(FileFormatError, match=wanted):
+        read_clicks(_log(tmp_path / "log.csv", HEADER, "a,d,1,", "a,e,2,"))
+    with pytest.raises(FileFormatError, match=wanted):
+        read_clicks(pd.DataFrame(FRAME | {"clicked": [math.nan] * 3}))
+
+
+def test_a_frame_with_a_column_twice_is_refused() -> None:
+    frame = pd.DataFrame([["q", "d", 1, 1, 0]], columns=[*HEADER.split(","), "clicked"])
+    with pytest.raises(InvalidInputError, match="expected each column once, got 'clicked' again"):
+        read_clicks(frame)
+
+
 @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.txt"])
 def test_columns_are_separated_by_the_sign_of_their_names(

@@ -1,0 +1,264 @@
+"""The columns of a click log: their names in files, how a value is read, and a log's columns as its parts are read.
+
+Each distinct value is read once, and texts become numbers by first appearance. Rows with a value that cannot be read
+are left out and counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.clicks.log_rows import OddRows, Part, Rows, has_lines, place_of, row_fault
+from rerank.errors import FileFormatError, shown
+from rerank.files.source import LineFault, filled_lines, value_of
+from rerank.runtime.fields import is_unicode
+from rerank.types.data_frames import is_missing, plain_name
+from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
+
+MISSING = -(2**31)  # position of a row without one
+LAST = 2**31 - 1
+MILLISECONDS = 1e11  # a time from here on counts parts of seconds, which reach it in the year 5138
+LIST = "list"  # what tells lists of a query and session apart; it is not kept
+SUMS = ("impressions", "nimpressions", "impressioncount", "numimpressions", "views", "shows")  # plain names
+_ROWS = (
+    "Write a row for each document shown, with columns query, document, position, clicked and optionally session, "
+    "time, ranker, credit; of clicks alone (AOL, ORCAS), write qrels of `query 0 document 1`, of sums, qrels with e.g. "
+    "round(100 * clicks / impressions) as label."
+)
+
+
+class LogColumn(NamedTuple):
+    """A column of a log.
+
+    names     that it may have, in the order in which they are looked for
+    read      returns a value, or raises LineFault; of a value and the name of its column
+    dtype     of the column, in which texts are numbers
+    required  whether a log has to have it
+    """
+
+    names: tuple[str, ...]
+    read: Callable[[Any, str], Any]
+    dtype: type = np.int32
+    required: bool = False
+
+
+def names_of_columns(part: Part, names: Sequence[str]) -> dict[str, str]:
+    """Return the name in the file of each column that it has; refuse a log without one that is needed, and sums."""
+    found: dict[str, str] = {}
+    of_plain = {plain_name(name): name for name in reversed(names)}
+    for column, declared in COLUMNS.items():
+        known = (of_plain.get(plain_name(name)) for name in declared.names)
+        name = next((name for name in known if name is not None and name not in found.values()), None)
+        if name is not None:
+            found[column] = name
+    missing = [declared.names for column, declared in COLUMNS.items() if declared.required and column not in found]
+    sums = [of_plain[name] for name in SUMS if name in of_plain]
+    if missing or sums:
+        expected = f"a column {' or '.join(missing[0])}" if missing else "a row for each impression"
+        got = ", ".join(names) if missing else sums[0]
+        line = next(filled_lines(part))[0] if has_lines(part) else None
+        raise FileFormatError(place_of(part), line, f"expected {expected}, got {shown(got)}. {_ROWS}")
+    return found
+
+
+def read_text(value: Any, name: str) -> str:
+    """Return a value as text: text that is not blank, or a whole number."""
+    is_text = isinstance(value, str) and value.strip() and "\0" not in value
+    if not (is_text and (value.isascii() or is_unicode(value))) and type(value) is not int:
+        raise LineFault(f"expected text or a whole number as {name}, got {shown(value)}. Fill it in, or drop the line.")
+    return str(value)
+
+
+def read_document(value: Any, name: str) -> str:
+    """Return the id of a document."""
+    text = read_text(value, name)
+    if first_broken([text]) is not None:
+        raise LineFault(f"expected as {name} an id {ID_RULE}, got {shown(text)}. Rename it.")
+    return text
+
+
+def read_position(value: Any, name: str) -> int:
+    """Return a position, MISSING where there is none."""
+    return (
+        MISSING if is_missing(value) else value_of(_whole, value, f"a whole number as {name}", "Count positions from 1")
+    )
+
+
+def _clicked(value: Any, name: str) -> int:
+    """Return the number of clicks."""
+    number = _whole({"false": 0, "true": 1}.get(str(value).lower(), value))
+    if number is None or number < 0:
+        also = ", also where there is no value (frame.fillna)" if is_missing(value) else ""
+        raise LineFault(
+            f"expected 0, 1, true or false as {name}, got {shown(value)}. Write 1 for a click, 0 for none{also}."
+        )
+    return number
+
+
+def _whole(value: Any) -> int | None:
+    """Return the whole number within int32 that is nearest to a whole number; None of another value."""
+    number = _number(value)
+    return int(max(min(number, LAST), MISSING)) if number is not None and number.is_integer() else None
+
+
+def _number(value: Any) -> float | None:
+    """Return a number, or the number in a text; None for another value."""
+    is_number = isinstance(value, int | float | str) and not isinstance(value, bool)
+    try:
+        return float(value) if is_number and "_" not in str(value) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def read_time(value: Any, name: str) -> float:
+    """Return the seconds since 1970 of a number or an ISO 8601 text; NaN for None or NaN.
+
+    A number counts seconds, or by its size milliseconds, microseconds (Google Analytics) or nanoseconds (pandas).
+    """
+    if value is None:
+        return math.nan
+    number = _number(value)
+    if number is None:
+        try:
+            text = str(value).strip().removesuffix(" UTC")  # which BigQuery writes
+            moment = value if isinstance(value, datetime) else datetime.fromisoformat(text)
+            number = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+        except (ValueError, OverflowError):
+            number = math.inf
+    if math.isinf(number):
+        raise LineFault(f"expected seconds since 1970 or an ISO 8601 time as {name}, got {shown(value)}. Correct it.")
+    while number >= MILLISECONDS:
+        number /= 1000.0
+    return number
+
+
+def read_credit(value: Any, name: str) -> float:
+    """Return a finite number from 0."""
+    number = _number(value)
+    if number is None or not 0.0 <= number < math.inf:
+        raise LineFault(f"expected a number from 0 as {name}, got {shown(value)}. Write what a click counts.")
+    return number
+
+
+def _list_name(value: Any, name: str) -> str:
+    """Return any value as text."""
+    return str(value)
+
+
+COLUMNS = {
+    "query": LogColumn(("query", "user_query", "query_id", "qid"), read_text, required=True),
+    "document": LogColumn(
+        ("document", "doc_id", "docno", "doc", "object_id", "document_id", "item_id", "product_id", "url"),
+        read_document,
+        required=True,
+    ),
+    "position": LogColumn(("position", "rank"), read_position, required=True),
+    "clicked": LogColumn(("clicked", "click", "is_click", "is_clicked"), _clicked, required=True),
+    "session": LogColumn(("session", "session_id"), read_text),
+    "time": LogColumn(("time", "timestamp"), read_time, np.float64),
+    LIST: LogColumn(
+        (LIST, "search_id", "request_id", "impression_id", "list_id", "user_id", "client_id", "user", "query_id"),
+        _list_name,
+    ),
+    "ranker": LogColumn(("ranker",), read_text),
+    "credit": LogColumn(("credit",), read_credit, np.float64),
+}
+
+
+ROWS_AT_ONCE = 1 << 16
+UNUSABLE = -1  # number of a query that cannot be an id
+Columns = dict[str, NDArray[Any]]
+Identity = tuple[str | None, str]  # what texts that are one have in common, None where they cannot be used; their name
+
+
+def by_text(key: Callable[[str], str]) -> Callable[[str], Identity]:
+    """Return the function from a query to its key; one that is longer than an id has none."""
+    return lambda query: (key(query) if len(query) <= MOST_LETTERS else None, " ".join(query.split()))
+
+
+def by_topic(topics: Mapping[str, str], key: Callable[[str], str]) -> Callable[[str], Identity]:
+    """Return the function from a query, id or text, to the id of the first topic with its text."""
+    ids: dict[str, str] = {}
+    for query_id, words in topics.items():
+        ids.setdefault(key(words), query_id)
+
+    def identity(query: str) -> Identity:
+        found = ids.get(key(topics.get(query, query)))
+        return found, str(found)
+
+    return identity
+
+
+class _Codes:
+    """Numbers of texts, by first appearance; texts with the same key are one, which has the name of the first."""
+
+    def __init__(self, identity: Callable[[str], Identity] = lambda text: (text, text)) -> None:
+        self.names: list[str] = []
+        self._identity = identity
+        self._numbers: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """Return the number of a text, UNUSABLE where it has no key."""
+        key, name = self._identity(text)
+        if key is None:
+            return UNUSABLE
+        number = self._numbers.setdefault(key, len(self.names))
+        if number == len(self.names):
+            self.names.append(name)
+        return number
+
+
+class RawLog:
+    """The columns of a log as they are appended, part by part; positions and queries are not checked yet."""
+
+    def __init__(self, query_identity: Callable[[str], Identity]) -> None:
+        self.codes = {name: _Codes() for name in ("document", "session", "list", "ranker")}
+        self.codes["query"] = _Codes(query_identity)
+        self._parts: list[Columns] = []
+
+    def read(self, part: Part, rows: Rows, odd: OddRows) -> None:
+        """Append the rows of a part, without those that have a value that is not as expected."""
+        names: dict[str, str] = {}
+        while some := list(islice(rows, ROWS_AT_ONCE)):
+            names = names or names_of_columns(part, list(some[0][1]))
+            columns: Columns = {}
+            faults: dict[int, LineFault] = {}  # of rows with a wrong value: the first
+            for column, name in names.items():
+                columns[column], wrong = self._values(column, name, [row.get(name) for _, row in some])
+                faults = wrong | faults
+            if faults:
+                first = min(faults)
+                odd.add(row_fault(part, some[first][0], str(faults[first])), len(faults))
+                columns = {name: np.delete(values, list(faults)) for name, values in columns.items()}
+            self._parts.append(columns)
+
+    def _values(self, column: str, name: str, cells: Sequence[Any]) -> tuple[NDArray[Any], dict[int, LineFault]]:
+        """Return the values of a column, and what is wrong with those that cannot be read, by row."""
+        read, dtype = COLUMNS[column].read, COLUMNS[column].dtype
+        number = self.codes[column].number if column in self.codes else lambda value: value
+        alike = set(map(type, cells)) in ({str}, {int}, {bool})
+        # 1, 1.0 and True are equal: a type tells them apart; bytes, in place of objects, are no value of any column
+        typed = ((type(value), value if value.__hash__ else repr(value).encode()) for value in cells)
+        keys = cells if alike else list(typed)
+        known: dict[Any, Any] = {}
+        faults: dict[Any, LineFault] = {}
+        for key in dict.fromkeys(keys):
+            try:
+                known[key] = number(read(key if alike else key[1], name))
+            except LineFault as fault:
+                known[key] = 0
+                faults[key] = fault
+        wrong = {row: faults[key] for row, key in enumerate(keys if faults else ()) if key in faults}
+        return np.array(list(map(known.__getitem__, keys)), dtype=dtype), wrong
+
+    def columns(self) -> Columns:
+        """Return the columns that all parts have, and forget the parts."""
+        names = [name for name in COLUMNS if self._parts and all(name in part for part in self._parts)]
+        return {name: np.concatenate([part.pop(name) for part in self._parts]) for name in names}

@@ -1,0 +1,156 @@
+"""The rows of a click log: JSONL, columns between commas, tabs or semicolons (plain or gzip), Parquet, data frames.
+
+row   the values of a line, or of a row of Parquet or a data frame, by the names that the log has for them
+odd   a row that cannot be read; it is left out and counted
+
+Lines of bulk requests of Elasticsearch and OpenSearch are rows; hits, also of a whole answer, are unwrapped. Names with
+dots, `position.ordinal`, are those of parts.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rerank.errors import FileFormatError
+from rerank.files.parquet import PARQUET, opened_parquet
+from rerank.files.source import LineFault, chunks, filled_lines, hits_of, json_object, json_objects, text, text_lines
+from rerank.runtime.json_text import check_nesting
+from rerank.types.data_frames import Frame, frame_rows, is_frame, is_missing
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+Part = Path | Frame  # a file of a log, or its rows in memory
+Rows = Iterator[tuple[int, dict[str, Any]]]  # the number of the line (or row) of each row, and its values
+
+
+@dataclass
+class OddRows:
+    """Rows that cannot be read: the error of the first, and their number."""
+
+    first: FileFormatError | None = None
+    count: int = 0
+
+    def add(self, error: FileFormatError, count: int = 1) -> None:
+        """Count rows, the first of which has an error."""
+        self.first = self.first or error
+        self.count += count
+
+    def notes(self) -> list[str]:
+        """Return what is to be told of them."""
+        return [f"{self.count:,} rows that cannot be read: dropped; the first: {self.first}"] if self.count else []
+
+
+def place_of(part: Part) -> Path:
+    """Return the name of a part in messages."""
+    return part if isinstance(part, Path) else Path("clicks")
+
+
+def ending_of(part: Part) -> str:
+    """Return the ending of a name, in lower case, that says the format; empty without one."""
+    return next((end for end in map(str.lower, reversed(place_of(part).suffixes)) if end != ".gz"), "")
+
+
+def has_lines(part: Part) -> bool:
+    """Return whether the rows of a part are in lines, which have numbers from 1."""
+    return not is_frame(part) and ending_of(part) != PARQUET
+
+
+def row_fault(part: Part, place: int, message: str) -> FileFormatError:
+    """Return the error of a line, or of a row of Parquet or a data frame."""
+    is_line = has_lines(part)
+    return FileFormatError(
+        place_of(part), place if is_line else None, message if is_line else f"row {place}: {message}"
+    )
+
+
+def rows_of(part: Part, odd: OddRows) -> Rows:
+    """Return the rows of a part, whose format is that of its first line; Parquet is known by its ending."""
+    if is_frame(part):
+        return _frame_rows(part)
+    if ending_of(part) == PARQUET:
+        return _parquet_rows(part)
+    first = next((chunk.lstrip().partition(b"\n")[0] for _, chunk in chunks(part)), b"")
+    if ending_of(part) in SEPARATORS or (not re.search(rb"[{}]|^\[", first) and re.search(rb"[,;\t|]", first)):
+        return _csv_rows(part, odd)
+    return json_objects(part) if re.fullmatch(rb"\{\s*|\[.*", first) else _json_rows(part, odd)
+
+
+def nested(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row whose names have no dots: what is before a dot is an object of its own."""
+    if not any("." in name for name in row):
+        return row
+    whole: dict[str, Any] = {}
+    for name, value in row.items():
+        inside: Any = whole
+        *outer, last = name.split(".")
+        for part in outer:
+            inside = inside.setdefault(part, {}) if isinstance(inside, dict) else None
+        if isinstance(inside, dict) and value is not None:
+            inside[last] = value
+    return whole
+
+
+def _frame_rows(frame: Frame) -> Rows:
+    for number, row in enumerate(frame_rows(frame)):
+        yield number, {name: None if is_missing(value) else value for name, value in row.items()}
+
+
+def _parquet_rows(path: Path) -> Rows:
+    with opened_parquet(path) as file:
+        yield from enumerate(row for batch in file.iter_batches() for row in batch.to_pylist())
+
+
+def _json_rows(path: Path, odd: OddRows) -> Rows:
+    """Yield the object of each line, of which one that a full disk or a killed process cut off is odd."""
+    for first, chunk in chunks(path):
+        for line, raw in enumerate(chunk.split(b"\n"), first):
+            if raw.strip():
+                try:
+                    members = _object(raw)
+                except LineFault as fault:
+                    odd.add(FileFormatError(path, line, str(fault)))
+                else:
+                    yield from ((line, each) for each in (hits_of(members) if "hits" in members else [members]))
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    """Return the object of a line, in which NaN is a number, too."""
+    try:
+        content = raw.decode()
+        check_nesting(content)
+        members = json.loads(content)
+    except ValueError:
+        members = None
+    return members if isinstance(members, dict) else json_object(text(raw))
+
+
+def _csv_rows(path: Path, odd: OddRows) -> Rows:
+    """Yield rows with their last lines; the sign that the first line, of names, has most of separates the fields."""
+    delimiter = max(",;\t|", key=next(filled_lines(path), (1, ""))[1].count)
+    reader = csv.reader((f"{line}\n" for _, line in text_lines(path)), delimiter=delimiter, skipinitialspace=True)
+    names: list[str] = []
+    last = 0
+    try:
+        for row in reader:
+            n_lines = reader.line_num - last
+            last = reader.line_num
+            if not "".join(row).strip() and len(row) <= 1:
+                continue
+            if not names:
+                names = row
+            elif len(row) == len(names):
+                yield last, {name: value or None for name, value in zip(names, row, strict=True)}
+            else:
+                message = (
+                    f"expected {len(names)} columns, as in the first line, got {len(row)}. Put a field with a "
+                    "separator into quotes."
+                )
+                odd.add(FileFormatError(path, last, message), n_lines)
+    except csv.Error as fault:
+        message = f"expected fields in quotes that end, got one that does not ({fault}). Close the quote."
+        raise FileFormatError(path, last + 1, message) from None
