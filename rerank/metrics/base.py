@@ -87,6 +87,8 @@ class Measure(ABC):
         Whether a cutoff is allowed.
     needs_cutoff : bool
         Whether a cutoff is needed.
+    with_cutoff : str
+        Names, with `{0}` for the cutoff, of measures that take the place of one that allows none.
     at : str
         Field that follows `@` in the name.
     asks_judged : bool
@@ -103,6 +105,7 @@ class Measure(ABC):
     averaging: ClassVar[str] = MEAN
     takes_cutoff: ClassVar[bool] = True
     needs_cutoff: ClassVar[bool] = False
+    with_cutoff: ClassVar[str] = ""
     at: ClassVar[str] = "cutoff"
     asks_judged: ClassVar[bool] = False
     asks_subtopics: ClassVar[bool] = False
@@ -118,7 +121,10 @@ class Measure(ABC):
                 object.__setattr__(self, member.name, value)
         cutoff = self.cutoff
         if cutoff is not None and not self.takes_cutoff:
-            raise InvalidInputError(f"measure {self.symbol}: expected no cutoff, got {cutoff!r}. Write {self.symbol}.")
+            others = f", of all that is retrieved, or {self.with_cutoff.format(cutoff)}" if self.with_cutoff else ""
+            raise InvalidInputError(
+                f"measure {self.symbol}: expected no cutoff, got {cutoff!r}. Write {self.symbol}{others}."
+            )
         is_whole = isinstance(cutoff, int | np.integer) and not isinstance(cutoff, bool) and cutoff >= 1
         if not is_whole and (cutoff is not None or self.needs_cutoff):
             raise InvalidInputError(

@@ -28,6 +28,7 @@ RELATIVE: Any = MeasureParameter(False, "relative=True or False", choices=(True,
     "SetP",
     trec="set_P",
     aliases={"set_relative_P": {"relative": True}, "SetRelP": {"relative": True}},
+    with_cutoff="P@{0}",
     **ORDER_FREE,
 )
 def set_precision(lists: RankedLists, rel: int = REL, relative: bool = RELATIVE) -> Floats:
@@ -36,13 +37,13 @@ def set_precision(lists: RankedLists, rel: int = REL, relative: bool = RELATIVE)
     return ratio(n_hits, np.minimum(retrieved, relevant) if relative else retrieved)
 
 
-@measure("SetR", trec="set_recall", **ORDER_FREE)
+@measure("SetR", trec="set_recall", with_cutoff="R@{0}", **ORDER_FREE)
 def set_recall(lists: RankedLists, rel: int = REL) -> Floats:
     """Share of relevant documents that are retrieved."""
     return ratio(n_hits(lists, None, rel), n_relevant(lists, rel))
 
 
-@measure("SetAP", trec="set_map", **ORDER_FREE)
+@measure("SetAP", trec="set_map", with_cutoff="AP@{0}", **ORDER_FREE)
 def set_ap(lists: RankedLists, rel: int = REL) -> Floats:
     """SetP * SetR."""
     n_hits, retrieved, relevant = _counts(lists, rel)
@@ -52,7 +53,14 @@ def set_ap(lists: RankedLists, rel: int = REL) -> Floats:
 BETA: Any = MeasureParameter(1.0, "beta of at least 0", REAL, 0, float(np.finfo(np.float64).max))
 
 
-@measure("SetF", trec="set_F", trec_parameter="beta", aliases={"F1": {}}, **ORDER_FREE)
+@measure(
+    "SetF",
+    trec="set_F",
+    trec_parameter="beta",
+    aliases={"F1": {}},
+    with_cutoff="P@{0} and R@{0}",
+    **ORDER_FREE,
+)
 def set_f(lists: RankedLists, rel: int = REL, beta: float = BETA) -> Floats:
     """(beta + 1) P R / (beta P + R): trec_eval and ir_measures do not square beta, van Rijsbergen (1979) does."""
     n_hits, retrieved, relevant = _counts(lists, rel)

@@ -184,6 +184,7 @@ def test_names_of_trec_eval_are_understood(trec_eval: str, name: str) -> None:
         ("RBP(p=1.0)", "RBP: expected p between 0 and 1, got 1.0"),
         ("RBP(rel=0)", "RBP: expected rel of at least 1, got 0"),
         ("AUC@10", "AUC: expected no cutoff, got 10. Write AUC."),
+        ("f1@10", "SetF: expected no cutoff, got 10. Write SetF, of all that is retrieved, or P@10 and R@10."),
         ("AUC(rel=0)", "AUC: expected rel of at least 1, got 0"),
         ("PairAccuracy@5", "PairAccuracy: expected no cutoff, got 5"),
     ],
