@@ -29,8 +29,8 @@ LIST = "list"  # what tells lists of a query and session apart; it is not kept
 SUMS = ("impressions", "nimpressions", "impressioncount", "numimpressions", "views", "shows")  # plain names
 _ROWS = (
     "Write a row for each document shown, with columns query, document, position, clicked and optionally session, "
-    "time, ranker, credit; of clicks alone (AOL, ORCAS), write qrels of `query 0 document 1`, of sums, qrels with e.g. "
-    "round(100 * clicks / impressions) as label."
+    "time, ranker, credit; of clicks alone (AOL, ORCAS), write qrels of `query 0 document 1`; of sums, a row for each "
+    "impression, or without positions qrels with e.g. round(100 * clicks / impressions) as label."
 )
 
 

@@ -97,7 +97,7 @@ def test_log_of_clicks_alone_is_refused(tmp_path: Path) -> None:
 def test_sums_of_clicks_are_refused_in_a_line_that_says_what_to_write(header: str, tmp_path: Path) -> None:
     path = _log(tmp_path / "log.csv", header, ",".join(["a"] * len(header.split(","))))
     with pytest.raises(
-        FileFormatError, match=r"of sums, qrels with e\.g\. round\(100 \* clicks / impressions\) as label"
+        FileFormatError, match=r"of sums, a row for each impression, or without positions qrels with e\.g\. round"
     ):
         read_clicks(path)
 
