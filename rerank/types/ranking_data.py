@@ -44,6 +44,8 @@ LISTED, UNLISTED, BOTH = "listed", "unlisted", "both"  # what a 0 of sparse rows
 MOST_LABEL = 2.0**31  # a larger absolute value is not a grade
 BASE_SCORE = "base_score"
 WEIGHT = "weight"
+OF_ROWS = ("labels", "base_scores", "row_weights")  # members with a value of each row, or of each query, or None
+OF_QUERIES = ("weights", "query_groups")
 NOT_FEATURES = (QUERY_ID, DOC_ID, LABEL, BASE_SCORE, WEIGHT)
 
 
@@ -115,8 +117,7 @@ class RankingData(QueryTable):
     def __post_init__(self) -> None:
         super().__post_init__()
         n_queries = len(self)
-        sizes = dict.fromkeys(("labels", "base_scores", "row_weights"), self.n_rows)
-        sizes |= dict.fromkeys(("weights", "query_groups"), n_queries)
+        sizes = dict.fromkeys(OF_ROWS, self.n_rows) | dict.fromkeys(OF_QUERIES, n_queries)
         given = {name: getattr(self, name) for name in sizes}
         refuse_first(
             (name for name, values in given.items() if values is not None and np.shape(values) != (sizes[name],)),
@@ -280,10 +281,8 @@ class RankingData(QueryTable):
         return ideal_of_rows(self.labels, self.query_ptr)
 
     def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
-        places = {"X": rows, "labels": rows, "base_scores": rows, "row_weights": rows}
-        places |= {"weights": queries, "query_groups": queries}
-        columns = {name: getattr(self, name) for name in places}
-        selected = {name: values[places[name]] for name, values in columns.items() if values is not None}
+        places = {"X": rows} | dict.fromkeys(OF_ROWS, rows) | dict.fromkeys(OF_QUERIES, queries)
+        selected = {name: getattr(self, name)[at] for name, at in places.items() if getattr(self, name) is not None}
         if self.ideal_labels is not None and self.ideal_ptr is not None:
             ideal_rows, ideal_ptr = rows_of_groups(self.ideal_ptr, queries)
             selected |= {"ideal_labels": self.ideal_labels[ideal_rows], "ideal_ptr": ideal_ptr}
