@@ -20,7 +20,7 @@ from rerank.errors import FileFormatError, shown
 from rerank.files.source import LineFault, filled_lines, value_of
 from rerank.runtime.fields import is_unicode
 from rerank.types.data_frames import is_missing, plain_name
-from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
+from rerank.types.ids import ID, ID_RULE, MOST_LETTERS
 
 MISSING = -(2**31)  # position of a row without one
 LAST = 2**31 - 1
@@ -79,7 +79,7 @@ def read_text(value: Any, name: str) -> str:
 def read_document(value: Any, name: str) -> str:
     """Return the id of a document."""
     text = read_text(value, name)
-    if first_broken([text]) is not None:
+    if ID.fullmatch(text) is None:
         raise LineFault(f"expected as {name} an id {ID_RULE}, got {shown(text)}. Rename it.")
     return text
 

@@ -36,8 +36,9 @@ class OddRows:
     count: int = 0
 
     def add(self, error: FileFormatError, count: int = 1) -> None:
-        """Count rows, the first of which has an error."""
-        self.first = self.first or error
+        """Count rows, the first of which has an error; of one part, the error of the first line is kept."""
+        if self.first is None or (self.first.path == error.path and (error.line or 0) < (self.first.line or 0)):
+            self.first = error
         self.count += count
 
     def notes(self) -> list[str]:
