@@ -191,12 +191,14 @@ def _features(
         what = f"feature:value, a number from {first} to {MOST_FEATURES} and a finite float32 or nan"
         number, _, value = wrong.partition(b":")
         is_value = value and _parsed_pairs(number + b":nan", first) is not None
-        mark = f", or write nan for a missing value (sed 's/:{shown(value)[1:-1]}/:nan/g')" if is_value else ""
-        remedy = f"Correct it{mark}"
-        if not number.isdigit() and not value:
-            remedy = "Read columns with pandas, and pass the frame, or fit(X, y, qid=)"
-        if _parsed_pairs(wrong, 0) is not None:
-            remedy = "If features count from 0, write `# Column indices are zero-based` as the first line"
+        from_0 = "If features count from 0, write `# Column indices are zero-based` as the first line"
+        ways = (
+            (_parsed_pairs(wrong, 0) is not None, from_0),
+            (not number.isdigit() and not value, "Read columns with pandas, and pass the frame, or fit(X, y, qid=)"),
+            (is_value, f"Correct it, or write nan for a missing value (sed 's/:{shown(value)[1:-1]}/:nan/g')"),
+            (True, "Correct it"),
+        )
+        remedy = next(way for holds, way in ways if holds)
         raise FileFormatError(path, line, f"expected {what}, got {shown(wrong)}. {remedy}.")
     features, values = parsed
     row = np.repeat(np.arange(len(lines)), [of_row.count(b":") for of_row in pairs])
