@@ -231,23 +231,20 @@ def interleave(
     random = np.random.default_rng(random)
     shorter = min(len(first), len(second), k)
     n_common = next((place for place in range(shorter) if first[place] != second[place]), shorter)
-    made = Interleaved(list(first[:n_common]), random.integers(2, size=n_common).tolist(), [0.0] * n_common)
-    while len(made.documents) < k:
-        remaining = [[name for name in ranking if name not in made.documents] for ranking in (first, second)]
-        if not all(remaining):
-            break
+    sides = random.integers(2, size=n_common).tolist()
+    made = [(name, side, 0.0) for name, side in zip(first, sides, strict=False)]
+
+    def rest(ranking: Sequence[str]) -> list[str]:
+        listed = {name for name, _, _ in made}
+        return [name for name in ranking if name not in listed]
+
+    while len(made) < k and all(remaining := (rest(first), rest(second))):
         turn = int(random.integers(2))
         replies = [[name for name in remaining[1 - side] if name != remaining[side][0]] for side in range(2)]
-        added = [remaining[turn][0]]
+        added = [(remaining[turn][0], turn, 1.0)]
         if all(replies):  # whoever begins: otherwise one side alone could be credited at the second place
-            added.append(replies[turn][0])
-        added = added[: k - len(made.documents)]
-        made.documents.extend(added)
-        made.sides.extend([turn, 1 - turn][: len(added)])
-        made.credits.extend([1.0] * len(added))
+            added.append((replies[turn][0], 1 - turn, 1.0))
+        made += added[: k - len(made)]
     for side, ranking in enumerate((first, second)):  # one of them has no more
-        rest = [document for document in ranking if document not in made.documents][: k - len(made.documents)]
-        made.documents.extend(rest)
-        made.sides.extend([side] * len(rest))
-        made.credits.extend([0.0] * len(rest))
-    return made
+        made += [(name, side, 0.0) for name in rest(ranking)][: k - len(made)]
+    return Interleaved([name for name, _, _ in made], [side for _, side, _ in made], [credit for *_, credit in made])
