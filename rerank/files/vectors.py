@@ -98,13 +98,16 @@ def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
         )
     with np.errstate(over="ignore"):
         vectors = np.ascontiguousarray(array, dtype=np.float32)
-    for first in range(0, len(vectors), 1 << 12):
-        refuse_first(
-            np.array(names[first : first + (1 << 12)])[~np.isfinite(vectors[first : first + (1 << 12)]).all(axis=1)],
-            lambda name: InvalidInputError(
-                f"vectors: expected finite numbers within float32, got others for {shown(str(name))}. Encode it again."
-            ),
-        )
+    refuse_first(
+        (
+            names[first + row]
+            for first in range(0, len(vectors), 1 << 12)
+            for row in np.flatnonzero(~np.isfinite(vectors[first : first + (1 << 12)]).all(axis=1)).tolist()
+        ),
+        lambda name: InvalidInputError(
+            f"vectors: expected finite numbers within float32, got others for {shown(name)}. Encode it again."
+        ),
+    )
     return id_array(names), vectors
 
 
