@@ -26,7 +26,6 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +160,7 @@ def _row(line: int, columns: list[bytes], comment: bytes) -> Row:
     stored, _, own = columns[0].partition(b":") if has_query else (columns[0], b"", b"")
     label = _number("label", stored)
     weight = _number("weight", own or None)
-    query = text(columns[1][4:]) if has_query else NO_QUERY
+    query = _id(columns[1][4:]) if has_query else NO_QUERY
     if has_query and not query:
         raise LineFault("expected a query id after `qid:`, got none. Write it.")
     pairs = b" ".join(columns[2 if has_query else 1 :]).rstrip()
@@ -170,7 +169,15 @@ def _row(line: int, columns: list[bytes], comment: bytes) -> Row:
         words = comment.split(None, 1)
         return line, label, query, str(line), np.nan, weight, text(words[0]) if words else "", pairs
     weight = _number("weight", match[3] or own or None)
-    return line, label, query, text(match[1]), _number("base", match[2]), weight, "", pairs
+    return line, label, query, _id(match[1]), _number("base", match[2]), weight, "", pairs
+
+
+def _id(raw: bytes) -> str:
+    """Return an id; refuse one that is too long."""
+    name = text(raw)
+    if len(name) > MOST_LETTERS:
+        raise LineFault(f"expected ids {ID_RULE}, got {len(name)}. Shorten it.")
+    return name
 
 
 def _number(name: str, token: bytes | None) -> float:
@@ -186,20 +193,7 @@ def _features(
     """Return the features of rows, (n_rows, n_features), and the number of their pairs; `first` is as in `Header`."""
     parsed = _parsed_pairs(b" ".join(filter(None, pairs)), first)
     if parsed is None:
-        pairs_of_lines = ((line, pair) for line, of_row in zip(lines, pairs, strict=True) for pair in of_row.split())
-        line, wrong = next((line, pair) for line, pair in pairs_of_lines if _parsed_pairs(pair, first) is None)
-        what = f"feature:value, a number from {first} to {MOST_FEATURES} and a finite float32 or nan"
-        number, _, value = wrong.partition(b":")
-        is_value = value and _parsed_pairs(number + b":nan", first) is not None
-        from_0 = "If features count from 0, write `# Column indices are zero-based` as the first line"
-        ways = (
-            (_parsed_pairs(wrong, 0) is not None, from_0),
-            (not number.isdigit() and not value, "Read columns with pandas, and pass the frame, or fit(X, y, qid=)"),
-            (is_value, f"Correct it, or write nan for a missing value (sed 's/:{shown(value)[1:-1]}/:nan/g')"),
-            (True, "Correct it"),
-        )
-        remedy = next(way for holds, way in ways if holds)
-        raise FileFormatError(path, line, f"expected {what}, got {shown(wrong)}. {remedy}.")
+        raise _pair_fault(path, lines, pairs, first)
     features, values = parsed
     row = np.repeat(np.arange(len(lines)), [of_row.count(b":") for of_row in pairs])
     largest = int(features.max(initial=0))
@@ -227,6 +221,24 @@ def _features(
     X = np.zeros((len(lines), largest), dtype=np.float32)
     X[row, features - 1] = values
     return X, len(features)
+
+
+def _pair_fault(path: Path, lines: list[int], pairs: list[bytes], first: int) -> FileFormatError:
+    """Return the error of the first pair that is wrong."""
+    pairs_of_lines = ((line, pair) for line, of_row in zip(lines, pairs, strict=True) for pair in of_row.split())
+    line, wrong = next((line, pair) for line, pair in pairs_of_lines if _parsed_pairs(pair, first) is None)
+    what = f"feature:value, a number from {first} to {MOST_FEATURES} and a finite float32 or nan"
+    number, _, value = wrong.partition(b":")
+    is_value = value and _parsed_pairs(number + b":nan", first) is not None
+    from_0 = "If features count from 0, write `# Column indices are zero-based` as the first line"
+    ways = (
+        (_parsed_pairs(wrong, 0) is not None, from_0),
+        (not number.isdigit() and not value, "Read columns with pandas, and pass the frame, or fit(X, y, qid=)"),
+        (is_value, f"Correct it, or write nan for a missing value (sed 's/:{shown(value)[1:-1]}/:nan/g')"),
+        (True, "Correct it"),
+    )
+    remedy = next(way for holds, way in ways if holds)
+    return FileFormatError(path, line, f"expected {what}, got {shown(wrong)}. {remedy}.")
 
 
 def _parsed_pairs(joined: bytes, first: int) -> tuple[Ints, NDArray[np.float32]] | None:
@@ -268,10 +280,6 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
     path = check_file(path, "a file of feature rows")
     header = Header()
     table = RowTable(RowFile(f"the features of {path}") if mapped else [])
-
-    def too_long(row: tuple[int, str]) -> FileFormatError:
-        return FileFormatError(path, row[0], f"expected ids {ID_RULE}, got {len(row[1])}. Shorten it.")
-
     lines: list[int] = []
     words: list[str] = []
     n_listed = 0
@@ -280,8 +288,6 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
         rows = _rows(path, first, chunk, header, not lines)
         if rows:
             some_lines, labels, queries, docs, bases, weights, some_words, pairs = map(list, zip(*rows, strict=True))
-            ids = chain(zip(some_lines, queries, strict=True), zip(some_lines, docs, strict=True))
-            refuse_first((row for row in ids if len(row[1]) > MOST_LETTERS), too_long)
             X, n_pairs = _features(path, chunk, some_lines, pairs, 1 if header.first is None else header.first)
             numbers = {LABEL: np.array(labels), BASE_SCORE: np.array(bases), WEIGHT: np.array(weights)}
             table.append(queries, docs, numbers, X)
