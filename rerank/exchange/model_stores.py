@@ -5,6 +5,7 @@ from typing import Any
 
 from rerank.exchange.build import numbers
 from rerank.exchange.registry import PARAMETER, Format, FormatFault, LinearModel, compact_json
+from rerank.files.source import hits_of
 from rerank.runtime.json_text import parse_json
 from rerank.types.retriever import CONTENTS
 
@@ -29,21 +30,20 @@ def stored_model(content: bytes) -> tuple[bytes | LinearModel, tuple[str, ...] |
     marks = {b"{": _OF_STORES, b"[": _IN_LISTS}.get(content.lstrip()[:1], ())
     if not any(mark in content for mark in marks):
         return content, None
-    stored = several = parse_json(content)
-    if isinstance(stored, Mapping):
-        hits = stored.get("hits")
-        of_hits = hits.get("hits") if isinstance(hits, Mapping) else None
-        several = stored.get("models") or stored.get("managedList") or of_hits
-    if isinstance(several, list):
-        if len(several) != 1:
-            found = ", ".join(str(one.get("name", one.get("_id"))) for one in several)
-            raise FormatFault("one model", f"{len(several)}: {found}", remedy="Save one of them alone.")
-        stored = several[0]
+    stored = parse_json(content)
+    stores = (
+        [stored.get("models"), stored.get("managedList"), hits_of(stored)] if isinstance(stored, Mapping) else [stored]
+    )
+    several = next(store for store in stores if isinstance(store, list))
+    if len(several) != 1:
+        found = ", ".join(str(one.get("name", one.get("_id"))) for one in several)
+        raise FormatFault("one model", f"{len(several)}: {found}", remedy="Save one of them alone.")
+    stored = several[0]
     features = _features_of_set(stored)
     while "definition" not in stored:
         inner = next((stored[key] for key in ("_source", "model") if isinstance(stored.get(key), Mapping)), None)
         if inner is None:
-            return (compact_json(stored) if several else content), None
+            return compact_json(stored), None
         stored = inner
         features = _features_of_set(stored) or features
     if stored.get("feature_normalizers"):
