@@ -26,7 +26,7 @@ MISSING = -(2**31)  # position of a row without one
 LAST = 2**31 - 1
 MILLISECONDS = 1e11  # a time from here on counts parts of seconds, which reach it in the year 5138
 LIST = "list"  # what tells lists of a query and session apart; it is not kept
-SUMS = ("impressions", "nimpressions", "impressioncount", "numimpressions", "views", "shows")  # plain names
+SUMS = ("impressions", "nimpressions", "impressioncount", "numimpressions")  # plain names of columns of sums
 _ROWS = (
     "Write a row for each document shown, with columns query, document, position, clicked and optionally session, "
     "time, ranker, credit; of clicks alone (AOL, ORCAS), write qrels of `query 0 document 1`; of sums, a row for each "

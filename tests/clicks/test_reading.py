@@ -92,7 +92,8 @@ def test_log_of_clicks_alone_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "header", ["query,document,clicks,impressions", "query,document,position,click,impressions", f"{HEADER},Views"]
+    "header",
+    ["query,document,clicks,impressions", "query,document,position,click,impressions", f"{HEADER},Impression_Count"],
 )
 def test_sums_of_clicks_are_refused_in_a_line_that_says_what_to_write(header: str, tmp_path: Path) -> None:
     path = _log(tmp_path / "log.csv", header, ",".join(["a"] * len(header.split(","))))
