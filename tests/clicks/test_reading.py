@@ -512,3 +512,13 @@ def test_an_array_and_the_answer_of_a_search_are_read_as_lines_are(indent: int |
     assert of_lines.clicked.tolist() == [True, False]
     answer = {"took": 1, "hits": {"hits": [{"_id": "x", "_source": query}, {"_id": "y", "_source": click}]}}
     _assert_same(read_clicks(_log(tmp_path / "ubi.json", json.dumps(answer, indent=indent))), of_lines)
+
+
+def test_the_first_line_that_cannot_be_read_is_named_whatever_is_wrong_with_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = [{"query": "a", "document": "d", "position": place, "clicked": 1} for place in (1, "x", 2)]
+    path = _log(tmp_path / "log.jsonl", *map(json.dumps, rows), '{"query": "a"', "[]")
+    assert read_clicks(path).n_rows == 2
+    assert "3 rows that cannot be read: dropped; the first:" in caplog.text
+    assert "log.jsonl:2: expected a whole number as position, got 'x'" in caplog.text
