@@ -33,6 +33,9 @@ from rerank.vectors.query_vectors import Encoded
 
 MOST_TEXTS = 1 << 20  # of one call
 TITLES = ("title", "name", "headline")  # fields, the first that there is
+# By what answers that are objects have their hits: those of Elasticsearch, Qdrant, Weaviate, and Pinecone.
+_HOLDS = ("body", "points", "objects", "to_dict")
+_COLUMNS = {"ids": "id", "documents": "text", "metadatas": "metadata"}  # of Chroma's answers
 _BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
 
 
@@ -106,7 +109,7 @@ def texts_of_queries(query: str | Mapping[str, str], documents: Any, scores: Any
             f"documents: expected a mapping by query id for several queries, got {type(documents).__name__}. "
             "Pass the documents of each query."
         )
-    by_query = {str(query_id): listed(texts) for query_id, texts in documents.items()}
+    by_query = {str(name): listed(texts, of_query.format(str(name))) for name, texts in documents.items()}
     unknown = [query_id for query_id in by_query if query_id not in topics]
     if unknown:
         raise InvalidInputError(
@@ -122,11 +125,6 @@ def texts_of_queries(query: str | Mapping[str, str], documents: Any, scores: Any
 
 def _named(documents: Any, what: str) -> dict[str, Any]:
     """Return the documents of a query by id."""
-    if isinstance(documents, str) or not isinstance(documents, Iterable):
-        raise InvalidInputError(
-            f"{what}: expected a list of texts, or a mapping of them by id, got {type(documents).__name__}. "
-            "Pass a list."
-        )
     if isinstance(documents, Mapping):
         named = {str(doc_id): document for doc_id, document in documents.items()}
         broken = first_broken(named)
@@ -142,17 +140,47 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
     return named
 
 
-def listed(documents: Any) -> Any:
+def listed(documents: Any, what: str = "documents") -> Any:
     """Return documents by id as they are, and others as a list: rows of a data frame, fields of hits and objects."""
     if is_frame(documents):
         rows = frame_rows(documents)
         _check_one_query(rows)
         return [{name: value for name, value in row.items() if not is_missing(value)} for row in rows]
-    found = hits_of(documents) if isinstance(documents, Mapping) else documents
-    if isinstance(documents, Mapping) and any(each is documents for each in found):
-        return {doc_id: of_hit(document) for doc_id, document in documents.items()}
-    is_list = isinstance(found, Iterable) and not isinstance(found, str)
-    return [each if isinstance(each, str) else of_hit(each) for each in found] if is_list else found
+    found = _hits_in(documents)
+    if isinstance(found, Mapping):
+        return {doc_id: of_hit(document) for doc_id, document in found.items()}
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise InvalidInputError(
+            f"{what}: expected a list of texts, or a mapping of them by id, got {type(found).__name__}. Pass a list."
+        )
+    return [each if isinstance(each, str) else of_hit(each) for each in found]
+
+
+def _hits_in(documents: Any) -> Any:
+    """Return the hits in the whole answer of a search engine or vector store; other documents as they are."""
+    name = next((name for name in _HOLDS if hasattr(documents, name)), None)
+    answer = documents if name is None else getattr(documents, name)
+    answer = answer() if callable(answer) else answer
+    if not isinstance(answer, Mapping):
+        return _of_one_query(answer)
+    if _COLUMNS.keys() <= answer.keys():
+        columns = {_COLUMNS[name]: _of_one_query(answer[name]) for name in _COLUMNS if answer[name] is not None}
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    hits = hits_of(answer)
+    if any(hit is answer for hit in hits):
+        return documents if name == _HOLDS[-1] else answer  # a column of pandas has to_dict, too
+    return hits
+
+
+def _of_one_query(hits: Any) -> Any:
+    """Return the hits of the only query, where a store answers several at once."""
+    if not isinstance(hits, list) or not hits or not all(isinstance(each, list) for each in hits):
+        return hits
+    if len(hits) > 1:
+        raise InvalidInputError(
+            f"documents: expected the hits of one query, got those of {len(hits)}. Pass those of each with its query."
+        )
+    return hits[0]
 
 
 def _check_one_query(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -384,6 +384,45 @@ def test_a_whole_answer_of_an_engine_is_ranked_as_its_hits(of_text: Path, path: 
     assert rerank.rerank_texts(of_text, "amber", answer) == rerank.rerank_texts(of_text, "amber", documents)
 
 
+def _answer(**members: Any) -> Any:
+    return make_dataclass("Answer", members)(**members)
+
+
+ANSWERS: dict[str, Callable[[list[dict[str, str]]], Any]] = {  # of the clients of stores, for one query
+    "chroma": lambda rows: {
+        "ids": [["a", "b"]],
+        "documents": [[row["body"] for row in rows]],
+        "metadatas": [[{"title": row["title"]} for row in rows]],
+        "embeddings": None,
+    },
+    "chroma, get": lambda rows: {"ids": ["a", "b"], "documents": rows, "metadatas": None},
+    "qdrant": lambda rows: _answer(points=[_answer(id=7, payload=row, vector=None) for row in rows]),
+    "weaviate": lambda rows: _answer(objects=[_answer(uuid="7", properties=row) for row in rows]),
+    "milvus": lambda rows: [[{"id": 7, "distance": 0.5, "entity": row} for row in rows]],
+    "elasticsearch": lambda rows: _answer(body={"hits": {"hits": [{"_id": "7", "_source": row} for row in rows]}}),
+    "pinecone": lambda rows: _answer(to_dict=lambda: {"matches": [{"id": "7", "metadata": row} for row in rows]}),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_whole_answer_of_a_client_is_ranked_as_its_hits(of_text: Path, name: str) -> None:
+    rows = [{"title": "cold", "body": "water"}, {"title": "amber", "body": "stone"}]
+    if name == "chroma, get":  # which has texts alone
+        texts = ["water", "amber stone"]
+        answer = ANSWERS[name](texts)  # type: ignore[arg-type]
+        assert rerank.rerank_texts(of_text, "amber", answer) == rerank.rerank_texts(of_text, "amber", texts)
+    else:
+        assert rerank.rerank_texts(of_text, "amber", ANSWERS[name](rows)) == rerank.rerank_texts(of_text, "amber", rows)
+
+
+def test_answers_to_several_queries_and_columns_are_no_hits_of_one(of_text: Path) -> None:
+    with pytest.raises(InvalidInputError, match="documents: expected the hits of one query, got those of 2"):
+        rerank.rerank_texts(of_text, "amber", [["water"], ["amber"]])
+    column = _answer(to_dict=lambda: {0: "water"})
+    with pytest.raises(InvalidInputError, match=r"documents: expected a list of texts, .* got Answer"):
+        rerank.rerank_texts(of_text, "amber", column)
+
+
 def test_documents_without_any_text_are_refused_with_their_keys(of_text: Path) -> None:
     documents = [{"year": 1967, "attributes": {"body": "amber"}}]
     with pytest.raises(InvalidInputError, match=r"documents: expected text, got none in 'year, attributes'\."):
