@@ -6,7 +6,7 @@ import click
 
 import rerank
 from rerank.cli.options import (
-    Whole,
+    Number,
     output_option,
     path_argument,
     path_option,
@@ -31,7 +31,7 @@ from rerank.errors import log
 )
 @click.option(
     "--grades",
-    type=Whole(most=20),
+    type=Number(1, 20, whole=True),
     metavar="N",
     default=4,
     show_default=True,
@@ -79,10 +79,9 @@ def command(
     if new_topics is not None:
         clicks, queries = with_new_ids(clicks)
     rows = read_if(rerank.read_data, data)
-    if rows is None:
-        estimates = rerank.estimate_clicks(clicks, model)
-    else:
-        estimates = rerank.estimate_with_features(clicks, rows, model)
+    estimates = (
+        rerank.estimate_clicks(clicks, model) if rows is None else rerank.estimate_with_features(clicks, rows, model)
+    )
     qrels = estimates.to_qrels(grades)
     rerank.write_qrels(qrels, output)
     if new_topics is not None:

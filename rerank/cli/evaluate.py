@@ -13,7 +13,7 @@ import click
 
 import rerank
 from rerank.cli.options import (
-    Whole,
+    COUNT,
     errors_with_files,
     measures_option,
     path_argument,
@@ -47,7 +47,7 @@ CHANGES = 3  # queries of a page that gained most, and that lost most
 @click.option(
     "-l",
     "--level",
-    type=Whole(),
+    type=COUNT,
     metavar="N",
     default=1,
     show_default=True,
@@ -56,7 +56,7 @@ CHANGES = 3  # queries of a page that gained most, and that lost most
 @click.option(
     "-M",
     "--depth",
-    type=Whole(),
+    type=COUNT,
     metavar="N",
     help="Evaluate only the top N documents of each query.  [default: all]",
 )
@@ -282,8 +282,10 @@ def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> s
     if isinstance(result, InterleavingResult):
         middle = {"W/T/L": f"{result.wins}/{result.ties}/{result.losses}"}
     else:
-        middle = {"sessions": f"{result.sessions[0]}/{result.sessions[1]}"}
-        middle["1 / rank of first click"] = f"{result.means[0]:.4f}/{result.means[1]:.4f}"
+        middle = {
+            "sessions": f"{result.sessions[0]}/{result.sessions[1]}",
+            "1 / rank of first click": f"{result.means[0]:.4f}/{result.means[1]:.4f}",
+        }
     row = {
         "ranker": result.first,
         "against": result.second,

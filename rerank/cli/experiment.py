@@ -12,7 +12,7 @@ import click
 
 import rerank
 from rerank.cli.options import (
-    Whole,
+    COUNT,
     begins_with_index,
     candidates_option,
     cluster_option,
@@ -59,14 +59,14 @@ _FOLDS = re.compile(r"(?:([0-9]{1,6})x)?(-?[0-9]{1,9})")
 )
 @click.option(
     "--tune",
-    type=Whole(),
+    type=COUNT,
     metavar="[N]",
     is_flag=False,
     flag_value=20,
     help="Tune: try N settings per fold.  [default: 20]",
 )
 @measures_option(" ".join(MEASURES))
-@click.option("-k", "--hits", "k", type=Whole(), metavar="N", help="Documents per query and source.  [default: 1000]")
+@click.option("-k", "--hits", "k", type=COUNT, metavar="N", help="Documents per query and source.  [default: 1000]")
 @candidates_option("bm25,rm3 (with vectors, lsi:200)")
 @click.option(
     "--base",

@@ -14,7 +14,7 @@ import click
 
 import rerank
 from rerank.cli.options import (
-    Whole,
+    COUNT,
     check_pairs,
     path_argument,
     path_option,
@@ -49,13 +49,13 @@ PROMPT = "label (0-3, s skip, b back, q save and quit): "
     "-k",
     "--hits",
     "k",
-    type=Whole(),
+    type=COUNT,
     metavar="N",
     default=10,
     show_default=True,
     help="Documents to pool from each source.",
 )
-@click.option("--documents", type=Whole(), metavar="N", help="Documents to judge per query.  [default: the whole pool]")
+@click.option("--documents", type=COUNT, metavar="N", help="Documents to judge per query.  [default: the whole pool]")
 @run_option("Run of another system, whose top documents join the pool.")
 @path_option("--qrels", text="Existing judgements, which are not asked for again.")
 @click.option(
@@ -162,15 +162,13 @@ def _ask_person(
 
 def _lines(index: rerank.Index, query: str, doc_id: str) -> list[str]:
     """Return the id, the title and the text of a document, with the words of the query between asterisks."""
-    from rerank.index.texts import Matcher, excerpt, marked, stored_fields, title_and_body
+    from rerank.index.texts import marked_excerpts, stored_fields, title_and_body
     from rerank.types.ids import id_array
 
     numbers = index.forward.doc_numbers(id_array([doc_id]))
     index.document_texts(numbers)  # refuses an index without them
     title, body = title_and_body(stored_fields(index.stored_documents(numbers)[0]))
-    terms = frozenset(index.searcher.analyze([query])[0])
-    text, spans = excerpt(body, Matcher(index.searcher.analyze, [body]).spans(body, terms), LONGEST)
-    return [f"{doc_id}  {title}".rstrip(), marked(text, spans)]
+    return [f"{doc_id}  {title}".rstrip(), *marked_excerpts(index, query, [body], LONGEST)]
 
 
 def _answer() -> str:

@@ -66,38 +66,27 @@ def begins_with_index(data: Sequence[Path], count: int) -> bool:
 
 
 class Number(click.types.FloatParamType):
-    """A number from `low` to `high`; NaN is none."""
+    """A number from `low` to `high`, or only a whole one; NaN is none."""
 
-    def __init__(self, low: float, high: float = math.inf) -> None:
+    name = "number"
+
+    def __init__(self, low: float, high: float = math.inf, whole: bool = False) -> None:
         self.low = low
         self.high = high
+        self.whole = whole
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number of an option's text."""
         number = float(super().convert(value, param, ctx))
-        if not self.low <= number <= self.high:
-            bounds = f"of at least {self.low:g}" if self.high == math.inf else f"from {self.low:g} to {self.high:g}"
+        if not self.low <= number <= self.high or (self.whole and number != int(number)):
+            bounds = f"of at least {self.low:g}" if self.high == math.inf else f"from {self.low:g} to {self.high:.10g}"
             name = param.opts[0] if param else "number"
-            raise InvalidInputError(f"{name}: expected a number {bounds}, got {shown(number)}. Give another one.")
-        return number
+            kind = "whole number" if self.whole else "number"
+            raise InvalidInputError(f"{name}: expected a {kind} {bounds}, got {number:.10g}. Give another one.")
+        return int(number) if self.whole else number
 
 
-class Whole(click.IntRange):
-    """A whole number from `low`; what no computer counts to is refused."""
-
-    def __init__(self, low: int = 1, most: int = 2**31 - 1) -> None:
-        super().__init__(low)
-        self.most = most
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number of an option's text."""
-        number = int(super().convert(value, param, ctx))
-        if number > self.most:
-            name = param.opts[0] if param else "number"
-            raise InvalidInputError(
-                f"{name}: expected a number up to {self.most}, got {shown(number)}. Give another one."
-            )
-        return number
+COUNT = Number(1, 2**31 - 1, whole=True)
 
 
 def path_argument(name: str, **settings: Any) -> Declared:

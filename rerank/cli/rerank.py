@@ -6,8 +6,8 @@ import click
 
 import rerank
 from rerank.cli.options import (
+    COUNT,
     Number,
-    Whole,
     base_run_option,
     cluster_option,
     errors_with_files,
@@ -35,7 +35,7 @@ from rerank.errors import log
     "-k",
     "--hits",
     "k",
-    type=Whole(),
+    type=COUNT,
     metavar="N",
     help="Documents to rerank per query and source.  [default: as in training]",
 )

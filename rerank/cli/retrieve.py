@@ -6,7 +6,7 @@ import click
 
 import rerank
 from rerank.cli.options import (
-    Whole,
+    COUNT,
     candidates_option,
     cluster_option,
     errors_with_files,
@@ -23,7 +23,7 @@ from rerank.cli.options import (
 @path_argument("topics")
 @output_option("the run")
 @click.option(
-    "-k", "--hits", "k", type=Whole(), metavar="N", default=1000, show_default=True,
+    "-k", "--hits", "k", type=COUNT, metavar="N", default=1000, show_default=True,
     help="Documents to retrieve per query.",
 )  # fmt: skip
 @candidates_option()

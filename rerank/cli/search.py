@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import rerank
-from rerank.cli.options import UNSUPERVISED, Whole, path_argument
+from rerank.cli.options import COUNT, UNSUPERVISED, path_argument
 from rerank.errors import MissingFileError
 
 ID = "q"  # of the query
@@ -17,7 +17,7 @@ LONGEST = 160  # characters of an excerpt
 @click.command("search")
 @path_argument("index")
 @click.argument("words", nargs=-1, required=True, metavar="[MODEL] WORDS...")
-@click.option("-k", "--hits", "k", type=Whole(), metavar="N", default=10, show_default=True, help="Documents to print.")
+@click.option("-k", "--hits", "k", type=COUNT, metavar="N", default=10, show_default=True, help="Documents to print.")
 def command(index: Path, words: tuple[str, ...], k: int) -> None:
     """Search INDEX for the query WORDS, and print the top documents, ranked by MODEL or by the unsupervised ranking.
 
@@ -36,19 +36,17 @@ def command(index: Path, words: tuple[str, ...], k: int) -> None:
 
 def _lines(index: rerank.Index, query: str, run: rerank.Run) -> list[str]:
     """Return the lines of the hits of one query."""
-    from rerank.index.texts import Matcher, excerpt, marked, stored_fields, title_and_body
+    from rerank.index.texts import marked_excerpts, stored_fields, title_and_body
 
     stored = index.stored_documents(index.forward.doc_numbers(run.doc_ids))
     titles, bodies = zip(*(title_and_body(stored_fields(text)) for text in stored), strict=True) if stored else ((), ())
     if index.passages is not None:
         bodies = tuple(passage.text for passage in index.best_passages(run, {ID: query}))
-    terms = frozenset(index.searcher.analyze([query])[0])
-    matcher = Matcher(index.searcher.analyze, bodies)
+    texts = marked_excerpts(index, query, bodies, LONGEST if index.passages is None else 0)
     lines = []
-    hits = zip(run.doc_ids.tolist(), run.scores.tolist(), titles, bodies, strict=True)
-    for rank, (doc_id, score, title, body) in enumerate(hits, start=1):
+    hits = zip(run.doc_ids.tolist(), run.scores.tolist(), titles, texts, strict=True)
+    for rank, (doc_id, score, title, text) in enumerate(hits, start=1):
         lines.append(f"{rank:3d}  {score:10.4f}  {doc_id}  {title}".rstrip())
-        text, spans = excerpt(body, matcher.spans(body, terms), LONGEST if index.passages is None else 0)
         if text:
-            lines.append(f"     {marked(text, spans)}")
+            lines.append(f"     {text}")
     return lines

@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from rerank.cli.options import Number, Whole, functions_option, path_argument, path_option
+from rerank.cli.options import COUNT, Number, functions_option, path_argument, path_option
 from rerank.errors import InvalidInputError, MissingFileError, RerankError, check_known
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
-LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits`, and its numbers
+LIMITS: dict[str, tuple[str, Number]] = {  # of --limit: the field of `Limits`, and its numbers
     "deadline": ("deadline", Number(0.001, 3600.0)),
-    "queue": ("waiting", Whole()),
+    "queue": ("waiting", COUNT),
     "wait": ("wait_seconds", Number(0.001, 3600.0)),
-    "documents": ("documents", Whole()),
-    "body": ("body_bytes", Whole()),
+    "documents": ("documents", COUNT),
+    "body": ("body_bytes", COUNT),
 }
 
 
@@ -43,7 +43,7 @@ def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str
     metavar="N",
     help="Port; 0 chooses a free one.",
 )
-@click.option("--workers", type=Whole(), default=1, show_default=True, metavar="N", help="Number of processes.")
+@click.option("--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Number of processes.")
 @path_option("--token-file", text="File with the token that requests must send (Authorization: Bearer).")
 @click.option("--no-token", is_flag=True, help="Allow an address other than the loopback without a token.")
 @click.option(

@@ -10,10 +10,10 @@ import click
 
 import rerank
 from rerank.cli.options import (
+    COUNT,
     ELSEWHERE,
     NO_BASE,
     UNSUPERVISED,
-    Whole,
     base_file,
     begins_with_index,
     candidates_option,
@@ -98,7 +98,7 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
 )
 @candidates_option("bm25,rm3 (with vectors, lsi:200)")
 @recipe_option
-@click.option("--tune", metavar="N", type=Whole(), help="Tune: try N settings of the ranker (extra tune).")
+@click.option("--tune", metavar="N", type=COUNT, help="Tune: try N settings of the ranker (extra tune).")
 @click.option("--no-estimate", is_flag=True, help="Do not estimate the metric.")
 @path_option("--teacher", text="Instead of QRELS: run whose scores to learn.")
 @path_option("--clicks", text="Instead of QRELS: click log. Repeatable.", multiple=True)

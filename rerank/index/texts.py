@@ -414,6 +414,13 @@ def one_line(text: str) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
+def marked_excerpts(index: BoundIndex, query: str, texts: Sequence[str], longest: int) -> list[str]:
+    """Return the part of each text, of at most `longest` characters, that has most words of a query, marked."""
+    terms = frozenset(index.searcher.analyze([query])[0])
+    matcher = Matcher(index.searcher.analyze, texts)
+    return [marked(*excerpt(text, matcher.spans(text, terms), longest)) for text in texts]
+
+
 class Matcher:
     """Finds the words of a text that the index's analyser maps to a term of the query.
 

@@ -328,7 +328,7 @@ CASES = {
     ),
     "no hits asked for": (
         "retrieve index topics.tsv -o out -k 0",
-        r"-k.*0 is not in the range x>=1.*`rerank retrieve -h`",
+        r"-k: expected a whole number from 1 to 2147483647, got 0\. Give another one\.",
     ),
     "k1 below 0": (
         "retrieve index topics.tsv -o out --candidates bm25-k1=-1-b=0.4",
