@@ -65,9 +65,7 @@ class Document:
         """Return the document's id."""
         return self._docid
 
-    def id(self) -> str:
-        """Return the document's id."""
-        return self._docid
+    id = docid
 
     def lucene_document(self) -> Any:
         """Return the document itself, whose `get` reads Lucene's fields."""

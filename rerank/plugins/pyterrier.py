@@ -6,6 +6,7 @@ only. Frames have PyTerrier's columns: qid, query, docno, score, rank (from 0), 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from rerank.types import Qrels, RankingData, Run, Topics
 RESULT_COLUMNS = ("docno", "score", "rank")
 
 
+@dataclass(eq=False)
 class _OnIndex:
     """What transformers of an index share."""
 
@@ -39,6 +41,7 @@ class _OnIndex:
         return self.index
 
 
+@dataclass(eq=False)
 class BM25(_OnIndex, pt.Transformer):
     """Retrieve BM25's best documents of each query.
 
@@ -53,12 +56,9 @@ class BM25(_OnIndex, pt.Transformer):
 
     """
 
-    def __init__(self, index: Index | str | Path, k: int = 1000, k1: float = 0.9, b: float = 0.4) -> None:
-        super().__init__()
-        self.index = index
-        self.k = k
-        self.k1 = k1
-        self.b = b
+    k: int = 1000
+    k1: float = 0.9
+    b: float = 0.4
 
     def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the documents of a frame's queries; the other columns of a query are repeated for each document."""
@@ -75,6 +75,7 @@ class BM25(_OnIndex, pt.Transformer):
         return type(self)(self.index, k, self.k1, self.b) if k < self.k else None
 
 
+@dataclass(eq=False)
 class Features(_OnIndex, pt.Transformer):
     """Add the features of each query-document pair, as the column `features`.
 
@@ -87,10 +88,7 @@ class Features(_OnIndex, pt.Transformer):
 
     """
 
-    def __init__(self, index: Index | str | Path, recipe: Recipe | None = None) -> None:
-        super().__init__()
-        self.index = index
-        self.recipe = recipe
+    recipe: Recipe | None = None
 
     def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame with features, one float32 array a row."""
@@ -103,6 +101,7 @@ class Features(_OnIndex, pt.Transformer):
         return frame.assign(features=list(data.X[of_frame]))
 
 
+@dataclass(eq=False)
 class Reranker(_OnIndex, pt.Estimator):
     """Reorder the best k documents of each query with a trained model, or train a ranker in a pipeline.
 
@@ -119,18 +118,9 @@ class Reranker(_OnIndex, pt.Estimator):
 
     """
 
-    def __init__(
-        self,
-        index: Index | str | Path,
-        model: Ranker | str | Path = UNSUPERVISED,
-        k: int = 1000,
-        recipe: Recipe | None = None,
-    ) -> None:
-        super().__init__()
-        self.index = index
-        self.model = model
-        self.k = k
-        self.recipe = recipe
+    model: Ranker | str | Path = UNSUPERVISED
+    k: int = 1000
+    recipe: Recipe | None = None
 
     def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame with the model's scores and ranks, best first within each query."""
