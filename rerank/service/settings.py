@@ -22,9 +22,7 @@ METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # environment variable: where sever
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can connect to an address, or to all that a name has; OSError if it has none."""
-    if host in LOOPBACK:
-        return True
-    return all(ip_address(found[4][0]).is_loopback for found in getaddrinfo(host, None))
+    return host in LOOPBACK or all(ip_address(found[4][0]).is_loopback for found in getaddrinfo(host, None))
 
 
 def name_of(model: Path) -> str:
@@ -129,9 +127,8 @@ class Settings:
     @property
     def served_name(self) -> str:
         """What requests call the ranking that is used by default."""
-        if self.model_names:
-            return self.model_names[0]
-        return UNSUPERVISED if self.model is None else name_of(self.model)
+        names = (*self.model_names, UNSUPERVISED if self.model is None else name_of(self.model))
+        return names[0]
 
 
 _MESSAGE = re.compile(r"(?P<place>.*?): expected (?P<expected>.*?), got (?P<found>.*?)\. (?P<remedy>.*)", re.DOTALL)
