@@ -80,7 +80,7 @@ class Auto(Combination):
         3, Whole(2, 1_000_000), "Folds of the training queries for the cross-validation that makes the choice."
     )
     metric: Any = parameter("nDCG@10", Metric(), "Measure that decides the choice, and that the members optimise.")
-    early_stopping_rounds: int = stopping_parameter(50, "iterations of a member")
+    early_stopping_rounds: int = stopping_parameter(30, "iterations of a member")
     base: Any = base_parameter()
     random_state: int = parameter(0, Whole(0, 2**63), "Random seed of the folds, and of members given as text.")
     n_jobs: int | None = jobs_parameter()
