@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.types import Floats, Ids, Ints, Shown, Topics, counted, id_array, joined_rows, query_rows, refuse_first
+from rerank.types import Floats, Ids, Ints, Shown, Topics, counted, id_array, joined_rows, query_rows
 from rerank.types.preferences import Preferences
 from rerank.types.query_table import numbered
 
@@ -74,18 +74,17 @@ class Clicks(Shown):
 
     def __post_init__(self) -> None:
         sizes = {name: len(values) for name, values in self._columns().items()}
-        refuse_first(
-            (name for name in sizes if sizes[name] != self.n_rows),
-            lambda name: InvalidInputError(
-                f"Clicks: expected {self.n_rows} values of {name}, got {sizes[name]}. Pass one for each impression."
-            ),
-        )
-        refuse_first(
-            np.flatnonzero(self.position < 1),
-            lambda row: InvalidInputError(
+        for name in sizes:
+            if sizes[name] != self.n_rows:
+                raise InvalidInputError(
+                    f"Clicks: expected {self.n_rows} values of {name}, got {sizes[name]}. Pass one for each impression."
+                )
+        wrong = np.flatnonzero(self.position < 1)
+        if len(wrong):
+            row = wrong[0]
+            raise InvalidInputError(
                 f"Clicks: expected positions from 1, got {self.position[row]} in row {row}. Count positions from 1."
-            ),
-        )
+            )
 
     def __len__(self) -> int:
         return self.n_rows

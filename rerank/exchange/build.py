@@ -17,7 +17,7 @@ from rerank.exchange.registry import FormatFault, TreeModel, cannot_say, damage_
 from rerank.runtime.fields import SchemaError
 from rerank.trees.contributions import EMPTY_LEAF
 from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, category_sets
-from rerank.types import Floats, Ints, refuse_first
+from rerank.types import Floats, Ints
 
 LARGEST_FLOAT = np.finfo(np.float32).max
 Floats32 = NDArray[np.float32]
@@ -56,10 +56,9 @@ def numbers(values: Any, size: int | None = None) -> Floats:
 def wholes(values: Any, size: int | None = None, most: int = 2**31 - 1) -> Ints:
     """Return whole numbers of a file, of a size up to `most`, as (n,) int64; `size` is as in `numbers`."""
     array = numbers(values, size)
-    refuse_first(
-        np.flatnonzero((array != np.floor(array)) | (np.abs(array) > most)).tolist(),
-        lambda row: FormatFault("whole numbers", shown(values[row])),
-    )
+    wrong = np.flatnonzero((array != np.floor(array)) | (np.abs(array) > most))
+    if len(wrong):
+        raise FormatFault("whole numbers", shown(values[int(wrong[0])]))
     return array.astype(np.int64)
 
 

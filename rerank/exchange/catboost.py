@@ -30,7 +30,7 @@ from rerank.exchange.build import (
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
 from rerank.runtime.json_text import parse_json
 from rerank.trees.forest import MOST_CATEGORIES, Forest
-from rerank.types import Ints, refuse_first
+from rerank.types import Ints
 
 FLOAT = "FloatFeature"
 ONE_HOT = "OneHotFeature"
@@ -69,12 +69,11 @@ class CatBoost(Format):
                 "oblivious trees", "others", remedy="Train the model again with grow_policy=SymmetricTree."
             )
         info = stored["features_info"]
-        refuse_first(
-            (kind for kind in ("text_features", "embedding_features") if info.get(kind)),
-            lambda kind: FormatFault(
-                "numbers and categories", kind.replace("_", " "), remedy="Train the model again on numbers."
-            ),
-        )
+        for kind in ("text_features", "embedding_features"):
+            if info.get(kind):
+                raise FormatFault(
+                    "numbers and categories", kind.replace("_", " "), remedy="Train the model again on numbers."
+                )
         floats = info.get("float_features") or []
         categorical = info.get("categorical_features") or []
         names_of = {

@@ -39,7 +39,7 @@ from rerank.runtime.fields import SchemaError
 from rerank.runtime.json_text import check_nesting
 from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, set_members
-from rerank.types import Floats, Ints, pointers, refuse_first
+from rerank.types import Floats, Ints, pointers
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
 NONE, ZERO, NAN = range(3)  # kinds of missing value
@@ -69,10 +69,9 @@ class LightGBM(Format):
         """Return the model of a text file; raises FormatFault."""
         header, *sections = _sections(content)
         n_features = feature_count(int(header["max_feature_idx"]) + 1)
-        refuse_first(
-            (key for key in ("num_class", "num_tree_per_iteration") if header.get(key, "1").strip() != "1"),
-            lambda key: FormatFault(f"{key}=1", shown(header[key]), remedy="Only models of one score can rank."),
-        )
+        for key in ("num_class", "num_tree_per_iteration"):
+            if header.get(key, "1").strip() != "1":
+                raise FormatFault(f"{key}=1", shown(header[key]), remedy="Only models of one score can rank.")
         zero: set[int] = set()  # features with 0 as missing at some node, and with 0 as a value where it matters
         not_zero: set[int] = set()
         trees = each_tree(sections, lambda fields: _tree(fields, zero, not_zero))
@@ -105,15 +104,14 @@ class LightGBM(Format):
 def model_text(model: TreeModel) -> str:
     """Return the text of a model."""
     names = tuple(map(stored_name, model.feature_names or ()))
-    refuse_first(
-        (name for name in names if re.search(r"[\s\",:\[\]{}]", name) or names.count(name) > 1),
-        lambda name: cannot_say(
-            "lightgbm",
-            "feature names without tabs and JSON's signs that differ with _ for blanks",
-            shown(name),
-            "Rename it.",
-        ),
-    )
+    for name in names:
+        if re.search(r"[\s\",:\[\]{}]", name) or names.count(name) > 1:
+            raise cannot_say(
+                "lightgbm",
+                "feature names without tabs and JSON's signs that differ with _ for blanks",
+                shown(name),
+                "Rename it.",
+            )
     forest = model.forest
     if model.divisor != 1.0 and (model.constant or model.divisor != model.forest.n_trees):
         raise cannot_say("lightgbm", "a mean over the trees without a constant", "another model")

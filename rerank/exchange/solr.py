@@ -32,7 +32,6 @@ from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.json_text import parse_json
 from rerank.trees.forest import Forest
-from rerank.types.checks import refuse_first
 
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 LINEAR = "org.apache.solr.ltr.model.LinearModel"
@@ -109,15 +108,13 @@ def without_slack(thresholds: Floats32, features: NDArray[np.int32], names: tupl
             for candidate in (below, above):
                 adjusted = np.where(adjusted + SLACK == thresholds, adjusted, candidate)
         wrong = np.flatnonzero(adjusted + SLACK != thresholds)
-    refuse_first(
-        wrong,
-        lambda node: cannot_say(
+    if len(wrong):
+        raise cannot_say(
             "solr",
             "thresholds that are a float32 plus 1e-6, which Solr adds",
-            f"{thresholds[node]!s} of feature {names[int(features[node])]}",
+            f"{thresholds[wrong[0]]!s} of feature {names[int(features[wrong[0]])]}",
             "Multiply the feature by 1,000 or more in the recipe and train again, or choose another format.",
-        ),
-    )
+        )
     return adjusted
 
 

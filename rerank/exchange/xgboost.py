@@ -59,7 +59,7 @@ from rerank.rankers.arrays import numbered_names
 from rerank.runtime.json_text import parse_json
 from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import Forest, set_members
-from rerank.types import CONTENTS, Floats, Ints, pointers, refuse_first
+from rerank.types import CONTENTS, Floats, Ints, pointers
 
 IDENTITY = (  # beginnings of objectives whose base score is a score
     *("rank:", "reg:linear", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror"),
@@ -104,10 +104,9 @@ class XGBoost(Format):
         forest = with_tests_below(summed(model, "xgboost").forest)
         given = model.feature_names or ()
         names = [] if given == numbered_names(model.n_features) else list(given)  # XGBoost asks for no numbers
-        refuse_first(
-            (name for name in names if set(name) & set("[]<")),
-            lambda name: cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it."),
-        )
+        for name in names:
+            if set(name) & set("[]<"):
+                raise cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it.")
         forest = replace(forest, leaf_count=known_counts(forest, "xgboost"))
         trees = [_stored_tree(tree, number, model.n_features) for number, tree in enumerate(forest.trees())]
         learner = {
@@ -144,12 +143,11 @@ def _model(stored: Any, is_estimator: bool) -> TreeModel:
         raise FormatFault(
             "the booster gbtree or dart", shown(booster["name"]), remedy="Train the model again with booster=gbtree."
         )
-    refuse_first(
-        (key for key in ("num_class", "num_target") if int(parameters.get(key, 1)) > 1),
-        lambda key: FormatFault(
-            f"{key} of at most 1", shown(parameters[key]), remedy="Only models of one score can rank."
-        ),
-    )
+    for key in ("num_class", "num_target"):
+        if int(parameters.get(key, 1)) > 1:
+            raise FormatFault(
+                f"{key} of at most 1", shown(parameters[key]), remedy="Only models of one score can rank."
+            )
     n_features = feature_count(parameters["num_feature"])
     model = booster["model"] if booster["name"] == "gbtree" else booster["gbtree"]["model"]
     trees = each_tree(_trees(model, learner.get("attributes") or {}, is_estimator), _tree)
@@ -386,11 +384,10 @@ def _columns(known: tuple[Any, ...], names: tuple[str, ...] | None) -> tuple[tup
            their order
     names  of the columns in the order of training
     """
+    for name in known:
+        if names is not None and name not in names and not re.fullmatch(_NUMBERED, name):
+            raise FormatFault("features among the names given", shown(name), remedy="Name all of them.")
     if names is not None:
-        refuse_first(
-            (name for name in known if name not in names and not re.fullmatch(_NUMBERED, name)),
-            lambda name: FormatFault("features among the names given", shown(name), remedy="Name all of them."),
-        )
         of_name = {name: column for column, name in enumerate(names)}
         columns = [of_name[name] if name in of_name else int(name[1:]) for name in known]
         return names, np.array(columns, dtype=np.int64), True, False

@@ -20,7 +20,7 @@ from rerank.files.source import (
     of_line,
     refuse_repeats,
 )
-from rerank.types import Qrels, SubtopicQrels, query_rows, refuse_first
+from rerank.types import Qrels, SubtopicQrels, query_rows
 
 PREFIX = "irds:"
 INSTALL = "pip install ir-datasets"
@@ -72,10 +72,9 @@ def _judgements(name: str) -> tuple[Path, list[str], list[str], list[str], list[
         for entry in data_set_entries(name, "qrels")  # relevance is text in CodeSearchNet
     ]
     query_ids, subtopics, doc_ids, labels = map(list, zip(*rows, strict=True))
-    refuse_first(
-        (label for label in labels if not label.is_integer()),
-        lambda label: FileFormatError(source, None, f"expected whole numbers as relevance, got {label}. Round them."),
-    )
+    for label in labels:
+        if not label.is_integer():
+            raise FileFormatError(source, None, f"expected whole numbers as relevance, got {label}. Round them.")
     of_line(source, None, check_ids, "", dict.fromkeys(query_ids), dict.fromkeys(doc_ids))
     return source, query_ids, subtopics, doc_ids, labels
 

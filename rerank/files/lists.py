@@ -28,7 +28,7 @@ from rerank.files.source import (
     whole_number,
 )
 from rerank.runtime.output import whole_file, write_text
-from rerank.types import id_array, refuse_first
+from rerank.types import id_array
 from rerank.types.preferences import Preferences
 
 
@@ -86,10 +86,9 @@ def read_folds(path: str | Path) -> dict[str, int]:
 def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
     """Write the fold of each query; raise InvalidInputError for an id or a fold that could not be read again."""
     check_ids("folds: ", folds)
-    refuse_first(
-        (fold for fold in folds.values() if fold < 0),
-        lambda fold: InvalidInputError(f"folds: expected whole numbers from 0, got {fold}. Number the folds 0, 1, 2."),
-    )
+    for fold in folds.values():
+        if fold < 0:
+            raise InvalidInputError(f"folds: expected whole numbers from 0, got {fold}. Number the folds 0, 1, 2.")
     write_text(path, "".join(f"{query_id}\t{fold}\n" for query_id, fold in folds.items()))
 
 

@@ -35,7 +35,7 @@ from rerank.runtime.fields import at
 from rerank.runtime.json_files import checksum_of
 from rerank.runtime.mapped_rows import RowFile, row_blocks
 from rerank.runtime.output import whole_file
-from rerank.types import RankingData, refuse_first
+from rerank.types import RankingData
 from rerank.types.data_frames import DOC_ID, LABEL, QUERY_ID, MappingFrame
 from rerank.types.ranking_data import (
     BASE_SCORE,
@@ -108,15 +108,10 @@ def _check_names(path: Path, file: Any) -> None:
     if copy is None:
         return
     written = pyarrow.ipc.read_schema(pyarrow.py_buffer(b64decode(copy))).names
-    refuse_first(
-        (names for names in zip_longest(written, file.schema_arrow.names) if names[0] != names[1]),
-        lambda names: FileFormatError(
-            path,
-            None,
-            f"expected the column {shown(names[0])} of its own copy of the names, got {shown(names[1])}. Write the "
-            "file anew.",
-        ),
-    )
+    for name, read in zip_longest(written, file.schema_arrow.names):
+        if name != read:
+            message = f"expected the column {shown(name)} of its own copy of the names, got {shown(read)}. "
+            raise FileFormatError(path, None, f"{message}Write the file anew.")
 
 
 def _about(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:

@@ -50,7 +50,7 @@ from rerank.files.source import (
 )
 from rerank.runtime.mapped_rows import RowFile
 from rerank.runtime.output import whole_file
-from rerank.types import Ints, RankingData, refuse_first
+from rerank.types import Ints, RankingData
 from rerank.types.data_frames import LABEL, QUERY_ID
 from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes, repeated_row
 from rerank.types.ranking_data import (
@@ -123,15 +123,13 @@ class Header:
 def _header(data: RankingData) -> str:
     """Return the comment lines for what rows cannot hold; refuse what text cannot hold."""
     check_ids("data: ", (), [*data, *data.doc_ids.tolist(), *data.feature_names])
-    refuse_first(
-        (name for name in data if "#" in name),  # what follows would be a comment
-        lambda name: InvalidInputError(f"data: expected query ids without #, got {name!r}. Rename it."),
-    )
+    for name in data:
+        if "#" in name:  # what follows would be a comment
+            raise InvalidInputError(f"data: expected query ids without #, got {name!r}. Rename it.")
     columns = {"labels": data.labels, "base scores": data.base_scores}
-    refuse_first(
-        (what for what, numbers in columns.items() if numbers is not None and not np.isfinite(numbers).all()),
-        lambda what: InvalidInputError(f"data: expected finite {what}, got NaN or infinity. Correct them."),
-    )
+    for what, numbers in columns.items():
+        if numbers is not None and not np.isfinite(numbers).all():
+            raise InvalidInputError(f"data: expected finite {what}, got NaN or infinity. Correct them.")
     names = " ".join(["# features:", *data.feature_names])
     about = ({"labels": False} if data.labels is None else {}) | stored_members(data)
     stored = json.dumps({"version": VERSION, **about}, ensure_ascii=False)
@@ -209,15 +207,15 @@ def _features(
     if not ascending.all():  # features may be in any order, but none twice
         order = np.lexsort((features, row))
         again = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
-        refuse_first(
-            order[1:][again],
-            lambda pair: FileFormatError(
+        wrong = order[1:][again]
+        if len(wrong):
+            pair = wrong[0]
+            raise FileFormatError(
                 path,
                 lines[row[pair]],
                 f"expected each feature once in a row, got feature {features[pair] - 1 + first} again. Keep one of its "
                 "values.",
-            ),
-        )
+            )
     X = np.zeros((len(lines), largest), dtype=np.float32)
     X[row, features - 1] = values
     return X, len(features)

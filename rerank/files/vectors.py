@@ -21,7 +21,7 @@ from rerank.files.source import (
     of_line,
 )
 from rerank.runtime.fields import first_repeated
-from rerank.types import Ids, id_array, refuse_first
+from rerank.types.ids import Ids, id_array
 
 IDS = ("id", "query_id", "qid", "doc_id", "docno")
 VECTOR = ("vector", "embedding")
@@ -72,13 +72,12 @@ def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
 def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
     """Return ids and vectors as arrays; raise InvalidInputError for what they cannot be."""
     labels = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    refuse_first(
-        (number for number, label in enumerate(labels) if label is None or isinstance(label, float | np.floating)),
-        lambda number: InvalidInputError(
-            f"vectors: expected ids that are text or whole numbers, got {labels[number]!r} at vector {number}. Give "
-            "each vector its id."
-        ),
-    )
+    for number, label in enumerate(labels):
+        if label is None or isinstance(label, float | np.floating):
+            raise InvalidInputError(
+                f"vectors: expected ids that are text or whole numbers, got {label!r} at vector {number}. Give each "
+                "vector its id."
+            )
     names = list(map(str, labels))
     array = np.asarray(values)
     if array.ndim != 2 or array.dtype.kind not in "fiu" or not 1 <= array.shape[1] <= MOST_DIMENSIONS:
@@ -98,16 +97,13 @@ def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
         )
     with np.errstate(over="ignore"):
         vectors = np.ascontiguousarray(array, dtype=np.float32)
-    refuse_first(
-        (
-            names[first + row]
-            for first in range(0, len(vectors), 1 << 12)
-            for row in np.flatnonzero(~np.isfinite(vectors[first : first + (1 << 12)]).all(axis=1)).tolist()
-        ),
-        lambda name: InvalidInputError(
-            f"vectors: expected finite numbers within float32, got others for {shown(name)}. Encode it again."
-        ),
-    )
+    for first in range(0, len(vectors), 1 << 12):
+        infinite = np.flatnonzero(~np.isfinite(vectors[first : first + (1 << 12)]).all(axis=1))
+        if len(infinite):
+            raise InvalidInputError(
+                f"vectors: expected finite numbers within float32, got others for {shown(names[first + infinite[0]])}. "
+                "Encode it again."
+            )
     return id_array(names), vectors
 
 

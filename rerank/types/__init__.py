@@ -13,7 +13,6 @@ Ids are text (NumPy `U` arrays, which sort by code point, as trec_eval's bytes d
 as UTF-8 bytes (`S` arrays, a quarter of the memory); they are decoded at the first access.
 """
 
-from rerank.types.checks import refuse_first
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.ids import Ids, id_array, id_bytes, sort_keys
 from rerank.types.order import query_order, trec_order
@@ -58,7 +57,6 @@ __all__ = [
     "query_blocks",
     "query_order",
     "query_rows",
-    "refuse_first",
     "rows_of_groups",
     "sort_keys",
     "trec_order",

@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown
 from rerank.runtime.fields import first_repeated
-from rerank.types.checks import refuse_first
 from rerank.types.ids import Ids, id_array, repeated_row, sort_keys
 from rerank.types.query_rows import Floats, Ints, pointers
 from rerank.types.query_table import numbered
@@ -318,22 +317,20 @@ def id_column(what: str, frame: Frame, column: str) -> Ids:
         return id_array(values.astype(np.str_))
     listed = values.astype(object).tolist()
     are_ids = set(map(type, listed)) <= {str, int}
-    refuse_first(
-        (row for row, value in enumerate(() if are_ids else listed) if not (isinstance(value, str) or is_whole(value))),
-        lambda row: InvalidInputError(
-            f"{what}: expected text or whole numbers in column {name}, got {shown(listed[row])} "
-            f"({type(listed[row]).__name__}) at {place(frame, row)}. Read ids as text (dtype=str)."
-        ),
-    )
+    for row, value in enumerate(() if are_ids else listed):
+        if not (isinstance(value, str) or is_whole(value)):
+            raise InvalidInputError(
+                f"{what}: expected text or whole numbers in column {name}, got {shown(listed[row])} "
+                f"({type(listed[row]).__name__}) at {place(frame, row)}. Read ids as text (dtype=str)."
+            )
     ids = [str(value) for value in listed]
     are_right = all(ids) and _ID.fullmatch("".join(ids))  # in one call
-    refuse_first(
-        (row for row, text in enumerate(() if are_right else ids) if _ID.fullmatch(text) is None),
-        lambda row: InvalidInputError(
-            f"{what}: expected ids in column {name}, got {shown(ids[row])} at {place(frame, row)}. "
-            f"{'Take NUL and halves of surrogate pairs out' if ids[row] else 'Name each one'}."
-        ),
-    )
+    for row, text in enumerate(() if are_right else ids):
+        if _ID.fullmatch(text) is None:
+            raise InvalidInputError(
+                f"{what}: expected ids in column {name}, got {shown(ids[row])} at {place(frame, row)}. "
+                f"{'Take NUL and halves of surrogate pairs out' if ids[row] else 'Name each one'}."
+            )
     return id_array(ids)
 
 
@@ -352,13 +349,13 @@ def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -
         rows = enumerate(values.tolist())
         values = np.array([_number(what, frame, name, row, value) for row, value in rows], np.float64)
     numbers: Floats = values.astype(np.float64)
-    refuse_first(
-        np.flatnonzero(np.isinf(numbers) if allow_nan else ~np.isfinite(numbers)),
-        lambda row: InvalidInputError(
+    wrong = np.flatnonzero(np.isinf(numbers) if allow_nan else ~np.isfinite(numbers))
+    if len(wrong):
+        row = wrong[0]
+        raise InvalidInputError(
             f"{what}: expected finite numbers in column {name}, got {numbers[row]} at {place(frame, row)}. "
             "Correct it or drop the row."
-        ),
-    )
+        )
     return numbers
 
 
@@ -385,13 +382,13 @@ def label_column(frame: Frame) -> Ints:
         with suppress(OverflowError):  # refused below
             return values.astype(np.int64)
     labels = number_column("qrels", frame, name)
-    refuse_first(
-        np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63)),
-        lambda row: InvalidInputError(
+    wrong = np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63))
+    if len(wrong):
+        row = wrong[0]
+        raise InvalidInputError(
             f"qrels: expected whole numbers as labels, got {labels[row]:g} at {place(frame, row)}. Round or scale "
             "them; qrels come before runs."
-        ),
-    )
+        )
     return labels.astype(np.int64)
 
 

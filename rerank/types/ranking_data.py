@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError, check_known, shown
 from rerank.runtime.fields import first_repeated
 from rerank.runtime.mapped_rows import row_blocks
-from rerank.types.checks import refuse_first
 from rerank.types.data_frames import (
     ALIASES,
     DOC_ID,
@@ -118,13 +117,12 @@ class RankingData(QueryTable):
         super().__post_init__()
         n_queries = len(self)
         sizes = dict.fromkeys(OF_ROWS, self.n_rows) | dict.fromkeys(OF_QUERIES, n_queries)
-        given = {name: getattr(self, name) for name in sizes}
-        refuse_first(
-            (name for name, values in given.items() if values is not None and np.shape(values) != (sizes[name],)),
-            lambda name: InvalidInputError(
-                f"data: expected {name} of shape ({sizes[name]},), got {np.shape(given[name])}. Pass one value each."
-            ),
-        )
+        for name, size in sizes.items():
+            values = getattr(self, name)
+            if values is not None and np.shape(values) != (size,):
+                raise InvalidInputError(
+                    f"data: expected {name} of shape ({size},), got {np.shape(values)}. Pass one value each."
+                )
         if self.weights is not None and self.row_weights is not None:
             raise InvalidInputError("data: expected weights or row_weights, got both. Multiply them, row by row.")
         ideal = self.ideal_labels
@@ -345,13 +343,13 @@ def _check_column(
     """Refuse a value that is not finite, or whose absolute value is above `most`."""
     if values is not None:
         bound = "" if np.isinf(most) else f" (at most {most:g})"
-        refuse_first(
-            np.flatnonzero(~(np.isfinite(values) & (np.abs(values) <= most))).tolist(),
-            lambda row: InvalidInputError(
+        wrong = np.flatnonzero(~(np.isfinite(values) & (np.abs(values) <= most))).tolist()
+        if len(wrong):
+            row = wrong[0]
+            raise InvalidInputError(
                 f"{what}expected a finite {name} in every row{bound if np.isfinite(values[row]) else ''}, got "
                 f"{values[row]} at {_row(data, row)}. {remedy}."
-            ),
-        )
+            )
 
 
 def first_infinite(X: NDArray[np.float32]) -> tuple[int, int] | None:
@@ -388,12 +386,12 @@ def grouped_members(
         **weight_members(columns.get(WEIGHT), query_ptr),
     )
     if ideal is not None:
-        refuse_first(
-            (name for name in names.tolist() if name not in ideal),
-            lambda name: InvalidInputError(
-                f"data: expected ideal labels of every query, got none for query {shown(name)}. Write the data anew."
-            ),
-        )
+        for name in names.tolist():
+            if name not in ideal:
+                raise InvalidInputError(
+                    f"data: expected ideal labels of every query, got none for query {shown(name)}. "
+                    "Write the data anew."
+                )
         labels = [np.asarray(ideal[name], dtype=np.float64) for name in names.tolist()]
         members |= {
             "ideal_labels": np.concatenate([np.empty(0), *labels]),
@@ -405,13 +403,12 @@ def grouped_members(
 def pair_columns(data: RankingData, rows: slice, X: NDArray[np.float32]) -> dict[str, Any]:
     """Return the columns of some rows, whose features are X, by name; refuse a feature with the name of another."""
     aliases = {name for column in (QUERY_ID, DOC_ID, LABEL) for name in ALIASES[column]}
-    refuse_first(
-        (name for name in data.feature_names if name in aliases.union(NOT_FEATURES)),
-        lambda name: InvalidInputError(
-            f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their aliases, "
-            f"got {name!r}. Rename the feature."
-        ),
-    )
+    for name in data.feature_names:
+        if name in aliases.union(NOT_FEATURES):
+            raise InvalidInputError(
+                f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their "
+                f"aliases, got {name!r}. Rename the feature."
+            )
     first, last, _ = rows.indices(data.n_rows)
     query = np.searchsorted(data.query_ptr, np.arange(first, last), side="right") - 1
     optional = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: data.row_weights}
@@ -451,12 +448,11 @@ def read_pairs(
     others = [column_name("data", frame, column, column in (QUERY_ID, DOC_ID)) for column in NOT_FEATURES]
     present = dict.fromkeys(names_of(frame))
     names = [name for name in present if name not in others] if features is None else list(features)
-    refuse_first(
-        (name for name in names if not isinstance(name, str) or name not in present),
-        lambda name: InvalidInputError(
-            f"data: expected feature columns with names of text, got {shown(name)}. Rename or add the column."
-        ),
-    )
+    for name in names:
+        if not isinstance(name, str) or name not in present:
+            raise InvalidInputError(
+                f"data: expected feature columns with names of text, got {shown(name)}. Rename or add the column."
+            )
     X = np.empty((len(frame[column_name("data", frame, QUERY_ID)]), len(names)), dtype=np.float32)
     for column, name in enumerate(names):
         refuse_categories("data", frame[name], name)

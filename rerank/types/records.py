@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.types.checks import refuse_first
 from rerank.types.data_frames import (
     DOC_ID,
     LABEL,
@@ -487,13 +486,13 @@ class SubtopicQrels(QueryTable):
         query = query[order]
         docs, subtopic_ids = (column[order] for column in columns)
         same = (query[1:] == query[:-1]) & (docs[1:] == docs[:-1]) & (subtopic_ids[1:] == subtopic_ids[:-1])
-        refuse_first(
-            np.flatnonzero(same),
-            lambda row: InvalidInputError(
+        wrong = np.flatnonzero(same)
+        if len(wrong):
+            row = wrong[0]
+            raise InvalidInputError(
                 f"qrels: expected each document once for a subtopic of a query, got {str(docs[row])!r} twice "
                 f"for subtopic {str(subtopic_ids[row])!r} of query {str(names[query[row]])!r}. Drop one of the rows."
-            ),
-        )
+            )
         query_ptr = pointers(np.bincount(query, minlength=len(names)))
         if (subtopic_ids == subtopic_ids[query_ptr[query]]).all():
             raise InvalidInputError(
@@ -722,14 +721,14 @@ class Run(QueryValues[float]):
         with np.errstate(over="ignore", invalid="ignore"):
             rises = np.diff(run.scores.astype(np.float32), prepend=np.float32(np.inf)) > 0  # as trec_eval compares them
         rises[query_ptr[:-1]] = False  # the first row of a query has no row before it
-        refuse_first(
-            np.flatnonzero(rises),
-            lambda row: InvalidInputError(
+        wrong = np.flatnonzero(rises)
+        if len(wrong):
+            row = wrong[0]
+            raise InvalidInputError(
                 f"run: expected scores that do not rise with the rank, got a higher score for document "
                 f"{shown(str(run.doc_ids[row]))} of query {shown(str(names[query_rows(query_ptr)[row]]))} than for the "
                 "rank before. Correct the ranks or drop their column."
-            ),
-        )
+            )
         return run
 
     def to_frame(self) -> Any:
@@ -805,13 +804,13 @@ class Run(QueryValues[float]):
             With the score and the document that has it.
 
         """
-        refuse_first(
-            np.flatnonzero(~np.isfinite(self.scores)),
-            lambda row: InvalidInputError(
+        wrong = np.flatnonzero(~np.isfinite(self.scores))
+        if len(wrong):
+            row = wrong[0]
+            raise InvalidInputError(
                 f"run {self.name}: expected finite scores, got {self.scores[row]} for document "
                 f"{str(self.doc_ids[row])!r}. Score it or leave it out."
-            ),
-        )
+            )
 
     def trec_order(self) -> Ints:
         """Return the rows of each query as trec_eval orders them: by score, then document id, descending.
