@@ -5,7 +5,7 @@
 # 10 and .55 at 5, not 1. ir_measures calls the measure SDCG.
 # Why it matters: the mean is ruled by topics with many relevant documents, values are far below those of trec_eval
 # under the same name, and no run of such a collection reaches 1.
-# Source: cwl-eval, cwl/ruler/measures/cwl_ndcg.py (NDCGCWLMetric.c_vector, weights that add up to 1).
+# Source: cwl-eval, cwl/ruler/measures/cwl_dcg.py (NDCGCWLMetric.c_vector, weights that add up to 1).
 
 set -euo pipefail
 
