@@ -83,8 +83,8 @@ def kind_of(path: Path) -> str:
         return "data"
     with open_source(path) as handle:
         beginning = handle.read(FIRST_BYTES)
-    lines = [line for line in beginning.splitlines()[:FIRST_LINES] if line.strip() and not line.startswith(b"#")]
-    kinds = Counter(kind for kind in map(_kind, lines) if kind)
+    lines = [line for line in beginning.splitlines() if line.strip() and not line.startswith(b"#")]
+    kinds = Counter(kind for kind in map(_kind, lines[:FIRST_LINES]) if kind)
     if not kinds:
         first = shown(lines[0].strip()) if lines else "none"
         message = f"expected rows of qrels, a run, topics or features, got {first}. "
@@ -98,7 +98,7 @@ def _kind(line: bytes) -> str | None:
     if line.lstrip().startswith((b"{", b"<")):
         return "topics"
     if len(fields) > 1 and b":" in fields[1] and finite_number(fields[0]) is not None:
-        return "data"
+        return "qrels" if (*fields, b"")[2].startswith(b"#") else "data"  # a judgement list
     if line.count(b"\t") == 1:
         return "topics"
     if len(fields) == len(QRELS.columns) and parse_label(fields[QRELS.value]) is not None:

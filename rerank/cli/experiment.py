@@ -178,8 +178,9 @@ def _repeat(folder: Path, output: Path, cluster: str | None) -> None:
     """Run the study of a folder again, with the inputs and settings that it names."""
     from rerank.experiments.study import read_settings
 
-    names = [str(parameter.name) for parameter in command.params]
-    refuse_beside("the folder of an experiment", [name for name in names if name not in OF_ANOTHER])
+    refuse_beside(
+        "the folder of an experiment", {parameter.name for parameter in command.params}.difference(OF_ANOTHER)
+    )
     settings = read_settings(folder)
     paths = settings["inputs"]
     if not {"index", "data"} & paths.keys():

@@ -47,8 +47,11 @@ def command(file: Path, output: Path, form: str | None, names: Path | None, reci
     log.info("%s: %s, %d features, from %s", output, content, model.n_features_in_, model.source_)
     if recipe is None:
         features = ", ".join(model.feature_names_[:5]) + ", ..." * (model.n_features_in_ > 5)
-        text = "%s: features %s; `rerank rank` applies it to data with these columns, for an index give --recipe"
-        log.info(text, output, features)
+        log.info(
+            "%s: features %s; `rerank rank` applies it to data with these columns, for an index give --recipe",
+            output,
+            features,
+        )
 
 
 def _recipe(path: Path) -> tuple[rerank.Recipe, Retriever | None]:

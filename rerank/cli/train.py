@@ -34,7 +34,7 @@ from rerank.cli.options import (
     registered_names,
     remove_query_option,
 )
-from rerank.errors import log
+from rerank.errors import InvalidInputError, log
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
@@ -169,8 +169,10 @@ def command(
         if part is not None:
             click.echo(part)
     if model.history_ is not None:
-        text = "features use judgements of %d other queries, which the model holds (--no-history leaves them out)"
-        click.echo(text % len(model.history_.query_ids))
+        click.echo(
+            f"features use judgements of {len(model.history_.query_ids)} other queries, which the model holds "
+            "(--no-history leaves them out)"
+        )
 
 
 def _form(data: tuple[Path, ...], instead: str) -> str:
@@ -234,6 +236,11 @@ def _train_on_data(
     }
     with errors_with_files(files):
         rows = rerank.read_data(data, memory is not None)
+        if not rows.n_features:
+            raise InvalidInputError(
+                "training data: expected features, got rows without any, as a judgement list has. Give INDEX TOPICS "
+                "QRELS, or compute features (`rerank features --qrels FILE`)."
+            )
         valid = None if validate is None else rerank.read_data(validate, memory is not None)
         pairs = read_if(rerank.read_preferences, options["preferences"])
         if tuning is not None:

@@ -200,6 +200,8 @@ def test_real_folds_give_notes_alone(shared_data: Path) -> None:
         ('{"id": "1", "text": "heat"}\n', "topics"),
         ("1 qid:3 1:2\n", "data"),
         ("0 1:2 7:3\n", "data"),
+        ("# qid:1: rambo\n" * 200 + "4 qid:1 # 7555 Rambo\n3\tqid:1\t#1370\n", "qrels"),
+        ("1 qid:3 1:2 # d1\n0 qid:3 # d2\n1 qid:4 2:1 # d1\n", "data"),
     ],
 )
 def test_kind_is_detected_by_the_first_lines(text: str, kind: str, tmp_path: Path) -> None:
