@@ -163,7 +163,7 @@ def _hits_in(documents: Any) -> Any:
     answer = answer() if callable(answer) else answer
     if not isinstance(answer, Mapping):
         return _of_one_query(answer)
-    if _COLUMNS.keys() <= answer.keys():
+    if isinstance(answer.get("ids"), list) and _COLUMNS.keys() <= answer.keys():
         columns = {_COLUMNS[name]: _of_one_query(answer[name]) for name in _COLUMNS if answer[name] is not None}
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     hits = hits_of(answer)
