@@ -33,7 +33,7 @@ from rerank.vectors.query_vectors import Encoded
 
 MOST_TEXTS = 1 << 20  # of one call
 TITLES = ("title", "name", "headline")  # fields, the first that there is
-# By what answers that are objects have their hits: those of Elasticsearch, Qdrant, Weaviate, and Pinecone.
+# By what answers that are objects have their hits: those of Elasticsearch, Qdrant, Weaviate, and elasticsearch.dsl.
 _HOLDS = ("body", "points", "objects", "to_dict")
 _COLUMNS = {"ids": "id", "documents": "text", "metadatas": "metadata"}  # of Chroma's answers
 _BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once

@@ -400,7 +400,7 @@ ANSWERS: dict[str, Callable[[list[dict[str, str]]], Any]] = {  # of the clients 
     "weaviate": lambda rows: _answer(objects=[_answer(uuid="7", properties=row) for row in rows]),
     "milvus": lambda rows: [[{"id": 7, "distance": 0.5, "entity": row} for row in rows]],
     "elasticsearch": lambda rows: _answer(body={"hits": {"hits": [{"_id": "7", "_source": row} for row in rows]}}),
-    "pinecone": lambda rows: _answer(to_dict=lambda: {"matches": [{"id": "7", "metadata": row} for row in rows]}),
+    "elasticsearch.dsl": lambda rows: _answer(to_dict=lambda: {"hits": {"hits": [{"_source": row} for row in rows]}}),
 }
 
 
