@@ -147,22 +147,21 @@ def _use(model: Ranker) -> str:
 def _data(model: Ranker, data: RankingData | None) -> list[Row]:
     """Return what the model was made from, as far as the model file says it, and what the given data are."""
     made = model.fingerprint_ or {}
-    calibration, history, statistics = model.calibration_, model.history_, model.statistics_
-    of_fusion = model.judged_ if isinstance(model, Fusion) else None
-    labels = "the model file holds their labels"
-    terms = "terms, which the model file holds: texts need no index"
     rows = [
         ("language", str(made.get("language") or "")),
         ("checksum of the index", str(made.get("checksum", ""))),
         ("other runs", ", ".join(model.run_retrievers_)),
-        (
-            "judged queries",
-            f"{calibration.n_queries}, {calibration.n_relevant} relevant documents" if calibration else "",
-        ),
-        ("judged queries", f"{len(of_fusion.query_ids):,}; {labels}" if of_fusion else ""),
-        ("history", f"{len(history.query_ids):,} judged queries; {labels}" if history else ""),
-        ("statistics", f"of {statistics.fingerprint['terms']:,} {terms}" if statistics else ""),
     ]
+    if model.calibration_ is not None:
+        judged = f"{model.calibration_.n_queries}, {model.calibration_.n_relevant} relevant documents"
+        rows.append(("judged queries", judged))
+    if isinstance(model, Fusion) and model.judged_ is not None:
+        rows.append(("judged queries", f"{len(model.judged_.query_ids):,}; the model file holds their labels"))
+    if model.history_ is not None:
+        rows.append(("history", f"{len(model.history_.query_ids):,} judged queries; the model file holds their labels"))
+    if model.statistics_ is not None:
+        n_terms = model.statistics_.fingerprint["terms"]
+        rows.append(("statistics", f"of {n_terms:,} terms, which the model file holds: texts need no index"))
     if data is not None:
         rows.append(("given data", f"{counted(len(data), 'query', 'queries')}, {counted(data.n_rows, 'document')}"))
     if data is not None and data.labels is not None:
@@ -173,8 +172,10 @@ def _data(model: Ranker, data: RankingData | None) -> list[Row]:
 
 def _features(model: Ranker) -> list[Row]:
     recipe = model.recipe_ or {}
-    parts = ("fields", "families", "functions", "numbers", "runs")
-    rows = [(part, ", ".join(map(str, recipe[part]))) for part in parts if recipe.get(part)]
+    rows = []
+    for part in ("fields", "families", "functions", "numbers", "runs"):
+        if recipe.get(part):
+            rows.append((part, ", ".join(map(str, recipe[part]))))
     return [*rows, *_importances(model)]
 
 
@@ -188,14 +189,10 @@ def _importances(model: Ranker) -> list[Row]:
 
 def _measures(model: Ranker, data: RankingData | None, measures: Iterable[Any]) -> list[Row]:
     """Return the values of the model in its training, and those on given data with labels."""
-    rows = [
-        (
-            f"{name} on the queries that ended the training",
-            f"{history[model.best_iteration_]:.4f} after {counted(model.best_iteration_, 'iteration')}, "
-            f"{history[0]:.4f} before",
-        )
-        for name, history in model.evals_result_.get("valid", {}).items()
-    ]
+    rows = []
+    for name, history in model.evals_result_.get("valid", {}).items():
+        best = f"{history[model.best_iteration_]:.4f} after {counted(model.best_iteration_, 'iteration')}"
+        rows.append((f"{name} on the queries that ended the training", f"{best}, {history[0]:.4f} before"))
     value = getattr(model, "cross_validated_", None)
     if value is not None:
         rows.append(("by cross-validation of the training queries", f"{value:.4f}"))

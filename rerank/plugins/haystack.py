@@ -1,7 +1,6 @@
 """Haystack: a retriever and a ranker for pipelines."""
 
 from dataclasses import replace
-from functools import cached_property
 from inspect import signature
 from math import inf
 from pathlib import Path
@@ -64,14 +63,14 @@ class RerankRanker(Stored):
         self.field = field
         self.min_score = min_score
         self.abstain = abstain
-
-    @cached_property
-    def _texts(self) -> TextReranker:
-        return TextReranker(self.index, self.model, self.field, min_score=self.min_score, abstain=self.abstain)
+        self._texts: TextReranker | None = None
 
     def warm_up(self) -> None:
         """Open the index and load the model, once."""
-        _ = self._texts
+        if self._texts is None:
+            self._texts = TextReranker(
+                self.index, self.model, self.field, min_score=self.min_score, abstain=self.abstain
+            )
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
@@ -81,9 +80,11 @@ class RerankRanker(Stored):
         with one id the one with the highest score is kept. Where the index keeps passages, `meta["passage"]` is the
         best one.
         """
+        self.warm_up()
+        opened: Any = self._texts
         documents = _each_once(documents)
         texts = [(document.content or "", document.meta) for document in documents]
-        ranked = self._texts.order_with_passages(query, texts, self.top_k if top_k is None else top_k)
+        ranked = opened.order_with_passages(query, texts, self.top_k if top_k is None else top_k)
         return {
             "documents": [
                 replace(documents[number], score=score, meta={**documents[number].meta, **passage})
@@ -137,23 +138,23 @@ class RerankRetriever(Stored):
         self.top_k = top_k
         self.min_score = min_score
         self.abstain = abstain
-
-    @cached_property
-    def _retriever(self) -> DocumentRetriever:
-        return DocumentRetriever(
-            self.index, self.model, self.candidates, min_score=self.min_score, abstain=self.abstain
-        )
+        self._retriever: DocumentRetriever | None = None
 
     def warm_up(self) -> None:
         """Open the index and load the model, once."""
-        _ = self._retriever
+        if self._retriever is None:
+            self._retriever = DocumentRetriever(
+                self.index, self.model, self.candidates, min_score=self.min_score, abstain=self.abstain
+            )
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
         """Return the best documents with the model's scores, best first."""
+        self.warm_up()
+        opened: Any = self._retriever
         return {
             "documents": [
                 Document(id=doc_id, content=text, meta=metadata, score=score)
-                for doc_id, score, text, metadata in self._retriever.find(query, self.top_k if top_k is None else top_k)
+                for doc_id, score, text, metadata in opened.find(query, self.top_k if top_k is None else top_k)
             ]
         }

@@ -69,7 +69,8 @@ class TextReranker:
         fields = forward.fields.keys() - {CONTENTS}
         numbers = {*forward.numbers, *runs}
         known = {name: plain_value(value) for name, value in metadata.items() if name in fields | numbers}
-        texts = {name: value for name, value in known.items() if name in fields and is_text(value)} | {self.field: text}
+        texts = {name: value for name, value in known.items() if name in fields and is_text(value)}
+        texts[self.field] = text
         texts = {name: value if isinstance(value, str) else " ".join(value) for name, value in texts.items()}
         values = {
             name: finite_number(value.encode("utf8", "replace")) if isinstance(value, str) else number_of(value)
@@ -161,11 +162,10 @@ class DocumentRetriever:
         """
         if k < 1:
             raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
-        run = (
-            self.index.search({QUERY: query}, k, candidates=str(self.candidates))
-            if self.bound is None
-            else self.bound.rerank(Topics({QUERY: query}), None, None, cutoff=self.cutoff)
-        )
+        if self.bound is None:
+            run = self.index.search({QUERY: query}, k, candidates=str(self.candidates))
+        else:
+            run = self.bound.rerank(Topics({QUERY: query}), None, None, cutoff=self.cutoff)
         run = run.take(run.trec_order()).head(k)
         numbers = self.index.forward.doc_numbers(run.doc_ids)
         field = self.index.main_field

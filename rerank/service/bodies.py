@@ -461,10 +461,10 @@ class Rerank(Ranked):
         for number, score in best:
             entry = {"index": number, "relevance_score": score, **passages.get(number, {})}
             if self.return_documents:
-                item = (
-                    self.items[number] if ranked.texts is None else {**self.items[number], _TEXT: ranked.texts[number]}
-                )
-                document = {_TEXT: item} if isinstance(item, str) else item
+                item = self.items[number]
+                document = {_TEXT: item} if isinstance(item, str) else dict(item)
+                if ranked.texts is not None:
+                    document[_TEXT] = ranked.texts[number]
                 entry["document"] = document.get(_TEXT, "") if voyage or path == RERANK_PATHS[-1] else document
             results.append(entry)
         return {

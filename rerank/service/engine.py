@@ -399,14 +399,17 @@ class Engine:
             for part in _parts(result["hits"] if job.body.fields or job.body.passage else ()):
                 _drop_late([job])
                 doc_ids = [hit["id"] for hit in part]
-                added = self._fields(job, doc_ids, frozenset(of_query)) if job.body.fields else [{} for _ in part]
+                if job.body.fields:
+                    for hit, entry in zip(part, self._fields(job, doc_ids, frozenset(of_query)), strict=True):
+                        hit |= entry
+                        size += len(json_bytes(entry))
+                    self._check_size(size, "body.fields")
                 if job.body.passage:
                     passages = document_passages(self.index, result["query"], self._numbers(doc_ids))
-                    added = [{**own, "passage": best._asdict()} for own, best in zip(added, passages, strict=True)]
-                for hit, own in zip(part, added, strict=True):
-                    hit |= own
-                size += len(json_bytes(added))
-                self._check_size(size, "body.fields" if job.body.fields else "body.passage")
+                    for hit, passage in zip(part, passages, strict=True):
+                        hit["passage"] = passage._asdict()
+                        size += len(passage.text)
+                    self._check_size(size, "body.passage")
 
     def _check_size(self, size: int, place: str) -> None:
         """Refuse an answer of more bytes than the limit."""
@@ -497,13 +500,17 @@ class Engine:
 
     def _whole_texts(self, job: RerankJob, numbers: Sequence[int]) -> dict[int, str]:
         """Return the stored texts of documents of the index, by their numbers in the request."""
-        texts: list[str] = []
+        size = 0
+        texts: dict[int, str] = {}
         for part in _parts(numbers):
             _drop_late([job])
             documents = self._stored([job.doc_ids[number] for number in part])  # type: ignore[index]
-            texts += [str(chosen_fields(document, [CONTENTS]).get(CONTENTS, "")) for document in documents]
-            self._check_size(sum(len(text.encode("utf-8", "replace")) for text in texts), "body.return_documents")
-        return dict(zip(numbers, texts, strict=True))
+            for number, document in zip(part, documents, strict=True):
+                text = document.get(CONTENTS)
+                texts[number] = text if isinstance(text, str) else ""
+                size += len(texts[number].encode("utf-8", "replace"))
+            self._check_size(size, "body.return_documents")
+        return texts
 
     def _text_scores(self, texts: QueryTexts, ranking: Ranking, job: Job | None = None) -> _Scored:
         """Return texts with the scores of a ranking, and without a cutoff of the job, of the model's last stage."""
@@ -587,7 +594,8 @@ class _Scored:
         lowest = self.scores[rows[-1]] if len(rows) else 0.0
         scores = np.append(self.scores[rows], lowest - np.arange(1, len(others) + 1))
         bm25 = self.run.scores[of_run]
-        check_finite(np.append(scores, bm25))
+        check_finite(scores)
+        check_finite(bm25)
         columns = zip(
             self.run.doc_ids[of_run].tolist(), scores.tolist(), (of_run - start).tolist(), bm25.tolist(), strict=True
         )
@@ -673,7 +681,8 @@ def _scored(
 
 def _first_stage(run: Run) -> _Scored:
     """Return candidates in the order of their own scores."""
-    return _Scored(run, None, np.arange(run.n_rows), run.scores, trec_order(run.query_ptr, run.scores, run.stored_ids))
+    order = trec_order(run.query_ptr, run.scores, run.stored_ids)
+    return _Scored(run, None, np.arange(run.n_rows), run.scores, order)
 
 
 def _text_run(data: RankingData) -> Run:

@@ -11,7 +11,7 @@ import os
 import secrets
 import threading
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -191,14 +191,9 @@ class QueryLog(Appender):
             topics.append(f"{query_id}\t{text}\n")
             event = {"query_id": query_id, "user_query": text, "timestamp": _now(), **session}
             events.append(event | {"query_response_hit_ids": hit_ids, "query_attributes": attributes})
-        candidates = (
-            f"{query_id} Q0 {doc_id} {rank} {score!r} {run.name}\n"
-            for name, query_id in ids.items()
-            for rank, (doc_id, score) in enumerate(run[name].items(), start=1)
-        )
         entry = [
             Lines(TOPICS, "".join(topics).encode()),
-            Lines(CANDIDATES, "".join(candidates).encode()),
+            Lines(CANDIDATES, "".join(_run_lines(run, ids)).encode()),
             Lines(EVENTS, _lines(events)),
         ]
         if self._settings.log_features and data is not None:
@@ -287,6 +282,12 @@ def _now() -> str:
 
 def _lines(events: Iterable[Mapping[str, Any]]) -> bytes:
     return "".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n" for event in events).encode()
+
+
+def _run_lines(run: Run, names: Mapping[str, str]) -> Iterator[str]:
+    for own, name in names.items():
+        for rank, (doc_id, score) in enumerate(run[own].items(), start=1):
+            yield f"{name} Q0 {doc_id} {rank} {score!r} {run.name}\n"
 
 
 def _append(folder: Path, entries: Sequence[Lines]) -> None:

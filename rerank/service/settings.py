@@ -22,7 +22,9 @@ METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # environment variable: where sever
 
 def is_loopback(host: str) -> bool:
     """Return whether only this machine can connect to an address, or to all that a name has; OSError if it has none."""
-    return host in LOOPBACK or all(ip_address(found[4][0]).is_loopback for found in getaddrinfo(host, None))
+    if host in LOOPBACK:
+        return True
+    return all(ip_address(found[4][0]).is_loopback for found in getaddrinfo(host, None))
 
 
 def name_of(model: Path) -> str:
@@ -127,8 +129,9 @@ class Settings:
     @property
     def served_name(self) -> str:
         """What requests call the ranking that is used by default."""
-        names = (*self.model_names, UNSUPERVISED if self.model is None else name_of(self.model))
-        return names[0]
+        if self.model_names:
+            return self.model_names[0]
+        return UNSUPERVISED if self.model is None else name_of(self.model)
 
 
 _MESSAGE = re.compile(r"(?P<place>.*?): expected (?P<expected>.*?), got (?P<found>.*?)\. (?P<remedy>.*)", re.DOTALL)
