@@ -6,30 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rerank.features import match
-from rerank.features.families import feedback, passages as windows, proximity as positions
-from rerank.objectives import lambdarank
-from rerank.runtime import elementary, llvm
-from rerank.trees import bins as binned, leafwise
-from rerank.vectors import svd
+from rerank.runtime import llvm
 
 
 def install() -> None:
-    """Put the functions below where the kernels look for LLVM's, which do nothing but fail without a compiler.
+    """Put the functions below where the kernels import LLVM's from, which do nothing but fail without a compiler.
 
     Singular vectors take NumPy's products and eigenvectors: theirs would take minutes, and have tests of their own.
     """
+    for name, function in PLAIN.items():
+        setattr(llvm, name, function)
+    from rerank.trees import leafwise
+    from rerank.vectors import svd
+
     svd.product, svd.cross_product = np.matmul, lambda left, right: left.T.astype(np.float64) @ right  # type: ignore
     svd.symmetric_eigen = numpy_eigen  # type: ignore[assignment]
     svd._add_gram_product = add_gram_product  # type: ignore[assignment]
     svd._fill_product = fill_product  # type: ignore[assignment]
     leafwise.prefetch = prefetch  # type: ignore[attr-defined]
-    for module in (match, positions, feedback, windows, binned):
-        module.prefetch = lambda array, index: None  # type: ignore[attr-defined]
-    for name, function in VECTORS.items():
-        for module in (lambdarank, elementary, feedback):
-            if hasattr(module, name):
-                setattr(module, name, function)
 
 
 def numpy_eigen(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -72,7 +66,8 @@ def lane_sum(vector: NDArray[np.float64]) -> np.float64:
     return vector[0]
 
 
-VECTORS = {
+PLAIN = {
+    "prefetch": lambda array, index: None,
     "load": lambda array, index: array[index : index + n_lanes(array.dtype)].copy(),
     "store": store,
     "same": lambda value: np.full(n_lanes(np.asarray(value).dtype), value),

@@ -19,7 +19,7 @@ from rerank.features.match import CandidateBatch, FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
 from rerank.runtime.elementary import dot
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.llvm import LANES32, lane_sum, load, same
+from rerank.runtime.llvm import LANES32, LINE, lane_sum, load, prefetch, same
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.types import Ints
 from rerank.vectors.vectors import ENCODER, LSI
@@ -60,7 +60,12 @@ def _fill_cosines(query_ptr, rows, queries, documents, ends, out):  # type: igno
             total += dot(part, part)
             of_query[level] = total
             first = ends[level]
-        for row in range(query_ptr[query], query_ptr[query + 1]):
+        last = query_ptr[query + 1]
+        for row in range(query_ptr[query], last):
+            if row + 2 < last:
+                following = documents[rows[row + 2]]
+                for i in range(0, ends[-1], LINE):
+                    prefetch(following, i)
             first = 0
             product = 0.0
             of_document = 0.0
