@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
@@ -10,12 +12,16 @@ from rerank.runtime import llvm
 
 
 def install() -> None:
-    """Put the functions below where the kernels import LLVM's from, which do nothing but fail without a compiler.
+    """Put the functions below where kernels have LLVM's or will import them, which only fail without a compiler.
 
     Singular vectors take NumPy's products and eigenvectors: theirs would take minutes, and have tests of their own.
     """
+    loaded = [module for name, module in sys.modules.items() if name.startswith("rerank.")]
     for name, function in PLAIN.items():
-        setattr(llvm, name, function)
+        own = getattr(llvm, name)
+        for module in loaded:
+            if getattr(module, name, None) is own:
+                setattr(module, name, function)
     from rerank.trees import leafwise
     from rerank.vectors import svd
 
