@@ -368,18 +368,22 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
         second = b"".join(fields[1:2])
         s = "s" * (missing > 1)
         ways = (
-            (fields[0].startswith((b"{", b"[")), "Pass json.load(f), or pandas.read_json(f, lines=True, dtype=False)"),
+            (
+                fields[0].startswith((b"{", b"[")),
+                "Pass json.load(f) of {query: {document: value}}, pandas.read_json(f, lines=True, dtype=False) of "
+                "rows; of other JSON, write lines with `jq` (docs/file-formats.md)",
+            ),
             (len(fields) == 6 and not is_run and second == b"Q0", "Name judgements: this is a row of a run"),
             (
                 shifted and not is_run and layout.parse(b"".join(fields[layout.value : layout.value + 1])) is not None,
                 DROP_COLUMNS,
             ),
+            (re.search(rb"[,;|]", fields[0] + fields[-1]), "Read CSV with pandas, ids as text, and pass the frame"),
             (shifted, "Ids may hold no white space: write _"),
             (missing == 2 and not layout.extra, "Of relevant documents alone, `awk '{print $1, 0, $2, 1}'`"),
             (missing == 2 and second == b"0", "Name a run: this is a row of judgements"),
             (second.startswith(b"qid:"), "Of a judgement list, write `# DOCUMENT` at the end of each line"),
             (_are_figures(fields), "These are figures of an evaluation: name what was evaluated"),
-            (re.search(rb"[,;|]", fields[0] + fields[-1]), "Read CSV with pandas, ids as text, and pass the frame"),
             (True, f"Write the missing column{s}, name those of all lines in a first one, or delete the line"),
         )
         remedy = next(way for holds, way in ways if holds)

@@ -208,8 +208,8 @@ BAD_RUNS = {
     GOOD_RUN + "q Q0\n": r":4: expected 6 columns .*, got 2. Write the missing columns",
     "q Q0 my doc 1 2.5 tag\n": r":1: expected 6 columns .*, got 7. Ids may hold no white space",
     GOOD_RUN + "q Q0 d 1 high tag\n": r":4: expected a finite number as score, got 'high'. Correct the score",
-    '{"q": {"d": 1.0}}\n': r":1: expected 6 columns .*, got 3. Pass json.load\(f\), or pandas",
-    '{"q": {"d": 1.0, "e": 2.0, "f": 3.0}}\n': r":1: expected 6 columns .*, got 7. Pass json.load\(f\), or pandas",
+    '{"q": {"d": 1.0}}\n': r":1: expected 6 columns .*, got 3. Pass json.load\(f\) of ",
+    '{"q": {"d": 1.0, "e": 2.0, "f": 3.0}}\n': r":1: expected 6 columns .*, got 7. Pass json.load\(f\) of ",
     "map\tall\t0.3012\n": r":1: expected 6 columns .*, got 3. These are figures of an evaluation: name what",
     "nDCG@10\t0.3\n": r":1: expected 6 columns .*, got 2. These are figures of an evaluation",
     "map\tq1\t0.3012\n": r":1: expected 6 columns .*, got 3. These are figures of an evaluation",
@@ -242,8 +242,10 @@ def test_bad_run_is_refused_in_one_line(tmp_path: Path, text: str | bytes) -> No
 
 BAD_QRELS = {
     "q 0 d\n": r":1: expected 4 columns \(qid iter docno label\), got 3. Write the missing column, name those of all",
-    '{"q": {"d": 1}}\n': r":1: expected 4 columns .*, got 3. Pass json.load\(f\), or pandas",
-    '{"q": {"d": 1, "e": 2}}\n': r":1: expected 4 columns .*, got 5. Pass json.load\(f\), or pandas",
+    '{"q": {"d": 1}}\n': r":1: expected 4 columns .*, got 3. Pass json.load\(f\) of ",
+    '{"q": {"d": 1, "e": 2}}\n': r":1: expected 4 columns .*, got 5. Pass json.load\(f\) of ",
+    '{"requests": [{"id": "q", "ratings": []}]}\n': r":1: expected 4 columns .*; of other JSON, write lines with `jq`",
+    "Team Name,Case Name,Query Text,Doc ID,Rating\n": r":1: expected 4 columns .*Read CSV with pandas, ids as text",
     "runid\tall\tbm25\n": r":1: expected 4 columns .*, got 3. These are figures of an evaluation: name what",
     "ndcg_cut_10\tq1\t0.3012\n": r":1: expected 4 columns .*, got 3. These are figures of an evaluation",
     "q1\tnDCG@10\t0.3012\n": r":1: expected 4 columns .*, got 3. These are figures of an evaluation",
