@@ -90,6 +90,12 @@ def labelled_rows(
     prefix      what messages put in front of the arguments' names
     categories  as in `data_from_arrays`
     """
+    for name, column in {"y": y, "qid": qid, "group": group, "sample_weight": weights}.items():
+        if column is not None and isinstance(X, RankingData):
+            raise InvalidInputError(
+                f"{prefix}{name}: expected none beside RankingData, which has labels, queries and weights, got one. "
+                "Put it into the data, with dataclasses.replace(data, labels=y, weights=those of the queries)."
+            )
     data = X
     order: Any = slice(None)
     binned: BinnedInput | None = None
@@ -117,9 +123,9 @@ def validation_arrays(eval_set: Any, qid: Any, group: Any, init_score: Any) -> L
     if isinstance(eval_set, list) and len(eval_set) == 1:
         eval_set = eval_set[0]
     if isinstance(eval_set, RankingData):
-        return eval_set, None, None, None, init_score
-    if isinstance(eval_set, tuple | list) and len(eval_set) == 3:
-        return *eval_set, None, init_score
+        return eval_set, None, qid, group, init_score
+    if isinstance(eval_set, tuple | list) and len(eval_set) == 3 and qid is None:
+        return *eval_set, group, init_score
     if isinstance(eval_set, tuple | list) and len(eval_set) == 2 and (qid is not None or group is not None):
         return *eval_set, qid, group, init_score
     raise InvalidInputError(

@@ -240,7 +240,7 @@ class Ranker(Estimator):
             Features; NaN is a missing value. The columns of a data frame give the names of the features. A sparse
             matrix is converted to a dense one, and its zeros are values, not missing.
         y : array of shape (n_rows,)
-            Labels. Not needed if X is RankingData, which contains them.
+            Labels. Left out, as qid, group and sample_weight are, if X is RankingData, which contains them.
         qid : array of shape (n_rows,)
             Query of each row, in any order.
         group : array of shape (n_queries,)

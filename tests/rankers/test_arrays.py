@@ -239,6 +239,23 @@ def test_columns_that_do_not_fit_are_refused_in_one_line(arguments, message) -> 
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(("name", "values"), [("y", np.zeros(N)), ("qid", QID), ("sample_weight", np.ones(N))])
+def test_columns_beside_ranking_data_are_refused(name, values) -> None:
+    data = data_from_arrays(A, Y, QID)[0]
+    ranker = LambdaMART(**SMALL).fit(data)
+    for method in (ranker.fit, ranker.score):
+        with pytest.raises(InvalidInputError, match=f"{name}: expected none beside RankingData"):
+            method(data, **{name: values})
+
+
+def test_queries_of_an_eval_set_are_given_once() -> None:
+    ranker, data = LambdaMART(**SMALL), data_from_arrays(A, Y, QID)[0]
+    with pytest.raises(InvalidInputError, match=r"eval_qid: expected none beside RankingData"):
+        ranker.fit(data, eval_set=data, eval_qid=QID)
+    with pytest.raises(InvalidInputError, match=r"eval_set: expected RankingData, \(X, y, qid\), or \(X, y\) beside"):
+        ranker.fit(A, Y, qid=QID, eval_set=(A, Y, QID), eval_qid=QID)
+
+
 cells = st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(width=32, allow_infinity=False)
 
 
