@@ -34,7 +34,7 @@ from rerank.cli.options import (
     registered_names,
     remove_query_option,
 )
-from rerank.errors import InvalidInputError, log
+from rerank.errors import log
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
@@ -236,11 +236,6 @@ def _train_on_data(
     }
     with errors_with_files(files):
         rows = rerank.read_data(data, memory is not None)
-        if not rows.n_features:
-            raise InvalidInputError(
-                "training data: expected features, got rows without any, as a judgement list has. Give INDEX TOPICS "
-                "QRELS, or compute features (`rerank features --qrels FILE`)."
-            )
         valid = None if validate is None else rerank.read_data(validate, memory is not None)
         pairs = read_if(rerank.read_preferences, options["preferences"])
         if tuning is not None:

@@ -266,6 +266,11 @@ def check_training_data(data: RankingData, what: str) -> None:
         raise InvalidInputError(f"{what}: expected rows, got none. Check the run and the topics.")
     if data.labels is None:
         raise InvalidInputError(f"{what}: expected labels, got none. Make the data with qrels.")
+    if not data.n_features:
+        raise InvalidInputError(
+            f"{what}: expected features, got rows without any, as a judgement list has. Give INDEX TOPICS QRELS, or "
+            "compute features (`rerank features --qrels FILE`, index.features)."
+        )
     data.check_values(what)
     for weights in (data.weights, data.row_weights):
         if weights is not None:

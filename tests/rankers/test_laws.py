@@ -462,6 +462,13 @@ def test_data_that_cannot_be_learned_from_are_refused(name, train) -> None:
         _ranker(name, metric="ndgc@10").fit(train)
 
 
+@pytest.mark.parametrize("name", ["lambdamart", "rankboost", "logistrank", "coordinateascent", "ranknet"])
+def test_rankers_say_that_rows_have_no_features(name, train) -> None:
+    bare = replace(train, X=train.X[:, :0], feature_names=())
+    with pytest.raises(InvalidInputError, match=r"expected features, got rows without any.*`rerank features"):
+        _ranker(name).fit(bare)
+
+
 @TREES
 def test_trees_refuse_features_that_are_constant(name, train) -> None:
     with pytest.raises(InvalidInputError, match="got only constant ones"):
