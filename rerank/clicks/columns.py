@@ -72,7 +72,10 @@ def read_text(value: Any, name: str) -> str:
     """Return a value as text: text that is not blank, or a whole number."""
     is_text = isinstance(value, str) and value.strip() and "\0" not in value
     if not (is_text and (value.isascii() or is_unicode(value))) and type(value) is not int:
-        raise LineFault(f"expected text or a whole number as {name}, got {shown(value)}. Fill it in, or drop the line.")
+        raise LineFault(
+            f"expected text or a whole number as {name}, got {shown(value)}. Fill it in, drop the line, or, where a "
+            "frame made fractions of numbers, pass frame.convert_dtypes()."
+        )
     return str(value)
 
 
