@@ -14,7 +14,7 @@ from benchmarks.registry import BenchmarkError, Options, Row, benchmark
 from benchmarks.scoring import by_size, train
 from benchmarks.training import trainings
 
-STORED = Path(__file__).with_name("guard.json")  # times as fast as the peer, by work
+STORED = Path(__file__).with_name("guard.json")  # times as fast as the peer: the least of the processors tried
 SHARE = 0.9  # of a stored ratio, below which it fell
 ROWS = 50_000  # of a training: few, so that all of it takes minutes
 COLLECTION = "cacm"
