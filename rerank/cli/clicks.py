@@ -79,9 +79,10 @@ def command(
     if new_topics is not None:
         clicks, queries = with_new_ids(clicks)
     rows = read_if(rerank.read_data, data)
-    estimates = (
-        rerank.estimate_clicks(clicks, model) if rows is None else rerank.estimate_with_features(clicks, rows, model)
-    )
+    if rows is None:
+        estimates = rerank.estimate_clicks(clicks, model)
+    else:
+        estimates = rerank.estimate_with_features(clicks, rows, model)
     qrels = estimates.to_qrels(grades)
     rerank.write_qrels(qrels, output)
     if new_topics is not None:

@@ -66,7 +66,7 @@ def begins_with_index(data: Sequence[Path], count: int) -> bool:
 
 
 class Number(click.types.FloatParamType):
-    """A number from `low` to `high`, or only a whole one; NaN is none."""
+    """A number from `low` to `high`, where `whole` a whole one; NaN is none."""
 
     name = "number"
 
@@ -77,13 +77,13 @@ class Number(click.types.FloatParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number of an option's text."""
-        number = float(super().convert(value, param, ctx))
-        if not self.low <= number <= self.high or (self.whole and number != int(number)):
+        number = click.INT.convert(value, param, ctx) if self.whole else float(super().convert(value, param, ctx))
+        if not self.low <= number <= self.high:
             bounds = f"of at least {self.low:g}" if self.high == math.inf else f"from {self.low:g} to {self.high:.10g}"
             name = param.opts[0] if param else "number"
             kind = "whole number" if self.whole else "number"
-            raise InvalidInputError(f"{name}: expected a {kind} {bounds}, got {number:.10g}. Give another one.")
-        return int(number) if self.whole else number
+            raise InvalidInputError(f"{name}: expected a {kind} {bounds}, got {shown(number)}. Give another one.")
+        return number
 
 
 COUNT = Number(1, 2**31 - 1, whole=True)

@@ -89,9 +89,9 @@ def read_document(value: Any, name: str) -> str:
 
 def read_position(value: Any, name: str) -> int:
     """Return a position, MISSING where there is none."""
-    return (
-        MISSING if is_missing(value) else value_of(_whole, value, f"a whole number as {name}", "Count positions from 1")
-    )
+    if is_missing(value):
+        return MISSING
+    return value_of(_whole, value, f"a whole number as {name}", "Count positions from 1")
 
 
 def _clicked(value: Any, name: str) -> int:

@@ -33,8 +33,9 @@ from rerank.vectors.query_vectors import Encoded
 
 MOST_TEXTS = 1 << 20  # of one call
 TITLES = ("title", "name", "headline")  # fields, the first that there is
-# By what answers that are objects have their hits: those of Elasticsearch, Qdrant, Weaviate, and elasticsearch.dsl.
-_HOLDS = ("body", "points", "objects", "to_dict")
+# Attributes of answers that have the hits: of Elasticsearch's client, Qdrant, Weaviate, and elasticsearch.dsl.
+_AS_DICT = "to_dict"
+_HOLDS = ("body", "points", "objects", _AS_DICT)
 _COLUMNS = {"ids": "id", "documents": "text", "metadatas": "metadata"}  # of Chroma's answers
 _BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
 
@@ -168,7 +169,7 @@ def _hits_in(documents: Any) -> Any:
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     hits = hits_of(answer)
     if any(hit is answer for hit in hits):
-        return documents if name == _HOLDS[-1] else answer  # a column of pandas has to_dict, too
+        return documents if name == _AS_DICT else answer  # a column of pandas has it, too
     return hits
 
 

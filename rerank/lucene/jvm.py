@@ -29,9 +29,9 @@ VECTOR_MODULE = "jdk.incubator.vector"
 JAVA_PACKAGE = "rerank.lucene"
 LARGE = 64 << 20  # bytes of an index, or of documents to index
 _LITTLE_MEMORY = ("-XX:+UseSerialGC", "-Xmn32m")  # garbage is collected after every 32 MB
-# Java compiles a method once and quickly, which is faster until some ten thousand queries of a small index.
+# Java compiles a method once and quickly: most processes that search a small index end before more than that pays.
 _BRIEF = (*_LITTLE_MEMORY, "-XX:TieredStopAtLevel=1")
-STEADY = (*_LITTLE_MEMORY, "-XX:TieredStopAtLevel=4")  # for long-running processes
+STEADY = (*_LITTLE_MEMORY, "-XX:TieredStopAtLevel=4")  # for long-running processes, whose methods pay for both
 _LEAST_HEAP = 64 << 20  # bytes
 _BESIDE_HEAP = 1200 << 20  # that Java reserves beside its heap with these options: code, and memory of its threads
 _SMALL = ("-XX:+UseSerialGC", "-XX:CompressedClassSpaceSize=64m", "-XX:ReservedCodeCacheSize=64m")
@@ -83,7 +83,7 @@ class Bridge:
 def start_java(size: int = 0) -> Bridge:
     """Return the bridge to the Java of this process, which is started unless it runs already.
 
-    size  bytes of what it is started for: from LARGE on, Java compiles what is used often a second time
+    size  bytes of what it is started for: from LARGE on, Java compiles the methods that are used often a second time
     Raises RerankError if Java or Anserini is missing.
     """
     global _bridge

@@ -239,11 +239,13 @@ class EvalSet:
     def results(self, metrics: Iterable[Any], scores: Floats) -> list[lightgbm.EvalResult]:
         """Return the figures at scores (n_rows,)."""
         order = np.lexsort((-scores, query_rows(self.ptr)))
-        lists = (
-            self._of_function(metric, scores) if callable(metric) else self._built_in(metric, order)
-            for metric in metrics
-        )
-        return [figure for figures in lists for figure in figures]
+        results = []
+        for metric in metrics:
+            if callable(metric):
+                results += [lightgbm.EvalResult(self.name, *figure) for figure in self._of_function(metric, scores)]
+            else:
+                results += self._built_in(metric, order)
+        return results
 
     def _built_in(self, metric: tuple[str, list[int]], order: Ints) -> list[lightgbm.EvalResult]:
         name, depths = metric
@@ -253,8 +255,9 @@ class EvalSet:
         relevant = np.diff(ideal_ptr)
         symbol = self.settings.parameters["metric"] if name == "ndcg" else MEASURES[name]
         sizes = np.diff(self.ptr)
-        sums = None if self.weights is None else np.bincount(query_rows(self.ptr), self.weights, len(sizes))
-        weights = None if sums is None else sums / np.maximum(sizes, 1)  # of a query without rows 0
+        weights = None  # of a query without rows 0
+        if self.weights is not None:
+            weights = np.bincount(query_rows(self.ptr), self.weights, len(sizes)) / np.maximum(sizes, 1)
         results = []
         for depth in depths:
             values = parse_measure(f"{symbol}@{depth}").scores(lists)
@@ -264,12 +267,11 @@ class EvalSet:
             results.append(lightgbm.EvalResult(self.name, f"{name}@{depth}", float(mean), True))
         return results
 
-    def _of_function(self, function: Callable[..., Any], scores: Floats) -> list[lightgbm.EvalResult]:
-        """Return the figures of a function (labels, scores[, weights[, group sizes]])."""
+    def _of_function(self, function: Callable[..., Any], scores: Floats) -> list[tuple[str, float, bool]]:
+        """Return what a function (labels, scores[, weights[, group sizes]]) returns, as a list."""
         n_taken = len(inspect.signature(function).parameters)
         result = function(*(self.labels, scores, self.weights, np.diff(self.ptr))[:n_taken])
-        figures = result if isinstance(result, list) else [result]
-        return [lightgbm.EvalResult(self.name, *figure) for figure in figures]
+        return result if isinstance(result, list) else [result]
 
 
 class Watcher(EarlyStopping):
@@ -321,8 +323,9 @@ class Watcher(EarlyStopping):
         by_row = np.empty(len(scores))
         by_row[slice(None) if self.valid is None else self.valid.order] = scores
         ends = np.cumsum([len(of_set.labels) for of_set in self._sets], dtype=np.int64)
-        parts = zip(self._sets, np.split(by_row, ends[:-1]), strict=False)
-        results = [figure for of_set, of_rows in parts for figure in of_set.results(self._metrics, of_rows)]
+        results = []
+        for of_set, of_rows in zip(self._sets, np.split(by_row, ends[:-1]), strict=False):
+            results += of_set.results(self._metrics, of_rows)
         self._stopped = any(self._call(callback, results) for callback in self._after)
         self._iteration += 1
         self.best = self.best_iteration or self._iteration

@@ -23,7 +23,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.types import Run, Topics
 from rerank.types.retriever import UNNAMED, Retriever
 
-start_java(LARGE)  # as Pyserini's indexes are
+start_java(LARGE)  # the size of Pyserini's indexes
 
 
 @dataclass(frozen=True)

@@ -395,7 +395,11 @@ ANSWERS: dict[str, Callable[[list[dict[str, str]]], Any]] = {  # of the clients 
         "metadatas": [[{"title": row["title"]} for row in rows]],
         "embeddings": None,
     },
-    "chroma, get": lambda rows: {"ids": ["a", "b"], "documents": rows, "metadatas": None},
+    "chroma, get": lambda rows: {
+        "ids": ["a", "b"],
+        "documents": [row["body"] for row in rows],
+        "metadatas": [{"title": row["title"]} for row in rows],
+    },
     "qdrant": lambda rows: _answer(points=[_answer(id=7, payload=row, vector=None) for row in rows]),
     "weaviate": lambda rows: _answer(objects=[_answer(uuid="7", properties=row) for row in rows]),
     "milvus": lambda rows: [[{"id": 7, "distance": 0.5, "entity": row} for row in rows]],
@@ -407,12 +411,7 @@ ANSWERS: dict[str, Callable[[list[dict[str, str]]], Any]] = {  # of the clients 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_whole_answer_of_a_client_is_ranked_as_its_hits(of_text: Path, name: str) -> None:
     rows = [{"title": "cold", "body": "water"}, {"title": "amber", "body": "stone"}]
-    if name == "chroma, get":  # which has texts alone
-        texts = ["water", "amber stone"]
-        answer = ANSWERS[name](texts)  # type: ignore[arg-type]
-        assert rerank.rerank_texts(of_text, "amber", answer) == rerank.rerank_texts(of_text, "amber", texts)
-    else:
-        assert rerank.rerank_texts(of_text, "amber", ANSWERS[name](rows)) == rerank.rerank_texts(of_text, "amber", rows)
+    assert rerank.rerank_texts(of_text, "amber", ANSWERS[name](rows)) == rerank.rerank_texts(of_text, "amber", rows)
 
 
 def test_answers_to_several_queries_and_columns_are_no_hits_of_one(of_text: Path) -> None:
