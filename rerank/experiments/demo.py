@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rerank.experiments.experiment import StudyResult, run_experiment
+from rerank.experiments.experiment import run_experiment
 from rerank.experiments.study import Study, check_output_folder
+from rerank.experiments.study_result import StudyResult
 from rerank.files.topics import write_topics
 from rerank.files.trec import write_qrels
 from rerank.index.index import Index

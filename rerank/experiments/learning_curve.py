@@ -19,8 +19,10 @@ from rerank.evaluation.comparison import figure
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.page import Axis, Curve, Section
 from rerank.evaluation.significance import bootstrap_intervals
-from rerank.experiments.experiment import Prepared, SourceLike, learns_from_all, prepare, resource_notes, run_of_base
+from rerank.experiments.experiment import run_of_base
+from rerank.experiments.prepared import Prepared, SourceLike, learns_from_all, prepare
 from rerank.experiments.study import BASE, Study, output_folder, staged_output
+from rerank.experiments.study_result import resource_notes
 from rerank.files.inputs import QrelsLike, TopicsLike
 from rerank.rankers.ranker import Ranker
 from rerank.training.cross_validation import cross_validated

@@ -11,7 +11,8 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.experiments.experiment import label_qrels, run_experiment
+from rerank.experiments.experiment import run_experiment
+from rerank.experiments.prepared import label_qrels
 from rerank.experiments.study import Study
 from rerank.types import RankingData
 from tests.tiny import Tiny

@@ -10,8 +10,9 @@ import rerank
 from rerank.cli.experiment import MEASURES as CLI_MEASURES
 from rerank.errors import InvalidInputError
 from rerank.evaluation.comparison import compare_results
-from rerank.experiments.experiment import StudyResult, run_experiment
+from rerank.experiments.experiment import run_experiment
 from rerank.experiments.study import MEASURES, Study
+from rerank.experiments.study_result import StudyResult
 from rerank.training.folds import assign_folds
 from tests.tiny import Tiny, more_queries
 
@@ -247,7 +248,7 @@ def test_experiment_holds_out_what_train_and_rerank_do(index: rerank.Index, coll
 def test_models_of_an_experiment_learn_from_the_first_documents_and_rank_all(
     index: rerank.Index, collection: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rerank.experiments.experiment.TRAINED", 5)
+    monkeypatch.setattr("rerank.experiments.prepared.TRAINED", 5)
     study = Study("plackettluce", folds=3, k=30, candidates="bm25", parameters={"max_iter": 5})
     result = run_experiment(index.using(history=False), collection.topics, collection.qrels, study=study)
     run = index.search(collection.topics, 30)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.experiments.experiment import prepare
+from rerank.experiments.prepared import prepare
 from rerank.experiments.study import Study
 from rerank.features.recipe import Recipe
 from rerank.training.folds import assign_folds

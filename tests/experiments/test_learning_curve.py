@@ -10,13 +10,14 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.experiments.experiment import run_experiment, trial_folds
+from rerank.experiments.experiment import run_experiment
 from rerank.experiments.learning_curve import (
     LearningCurve,
     learning_curve,
     nested_order,
     training_sizes,
 )
+from rerank.experiments.prepared import trial_folds
 from rerank.experiments.study import Study
 from rerank.training.folds import assign_folds, groups_of_topics, logged_groups
 from tests.evaluation.test_page import read

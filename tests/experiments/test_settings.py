@@ -9,8 +9,9 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.experiments.experiment import StudyResult, run_experiment
+from rerank.experiments.experiment import run_experiment
 from rerank.experiments.study import Study, read_settings, write_settings
+from rerank.experiments.study_result import StudyResult
 from tests.tiny import Tiny
 
 STUDY = Study(folds=3, k=30, repeats=2, tune=2, parameters={"n_estimators": 3, "min_child_samples": 5})

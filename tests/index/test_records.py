@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import rerank
-from rerank.experiments.experiment import Study
+from rerank.experiments.study import Study
 from tests.tiny import Tiny
 
 TYPES = {"topics": "TopicsLike", "qrels": "QrelsLike", "run": "RunLike", "run_a": "RunLike", "run_b": "RunLike"}
