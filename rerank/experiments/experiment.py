@@ -35,14 +35,7 @@ from rerank.files.inputs import QrelsLike, RunLike, TopicsLike
 from rerank.rankers.matching import HISTORY
 from rerank.rankers.other_names import check_names
 from rerank.rankers.ranker import Ranker
-from rerank.training.cross_validation import (
-    FoldData,
-    FoldHistories,
-    FoldTraining,
-    Try,
-    cross_validated,
-    noise_of,
-)
+from rerank.training.cross_validation import FoldData, FoldHistories, FoldTraining, Try, cross_validated, noise_of
 from rerank.types import Qrels, RankingData, Run
 
 WITH_SCORER = "with scorer"

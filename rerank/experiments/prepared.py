@@ -14,17 +14,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.evaluation.evaluate import evaluate, log_absent
-from rerank.experiments.study import (
-    BASE,
-    FIRST_STAGE,
-    FUSED,
-    NO_BASE,
-    OF_BM25,
-    RUN,
-    SYSTEMS,
-    UNSUPERVISED,
-    Study,
-)
+from rerank.experiments.study import BASE, FIRST_STAGE, FUSED, NO_BASE, OF_BM25, RUN, SYSTEMS, UNSUPERVISED, Study
 from rerank.features.recipe import Recipe
 from rerank.files.data import read_data
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, topics_of
@@ -41,12 +31,7 @@ from rerank.retrieval.candidates import Candidates, Part
 from rerank.retrieval.fusion import fuse
 from rerank.retrieval.union import UnionRun
 from rerank.runtime.progress import InProcess
-from rerank.training.cross_validation import (
-    FoldData,
-    FoldHistories,
-    FoldTraining,
-    Workers,
-)
+from rerank.training.cross_validation import FoldData, FoldHistories, FoldTraining, Workers
 from rerank.training.estimate import judged_values, scorer_gain
 from rerank.training.folds import (
     assign_folds,

@@ -32,7 +32,8 @@ from rerank.errors import RerankError, log, shown
 from rerank.runtime.memory import resident_bytes
 from rerank.runtime.store import file_state
 from rerank.service.bodies import PARAMETERS, RERANK_PATHS, Job, json_bytes
-from rerank.service.engine import Engine, load_rankings
+from rerank.service.engine import Engine
+from rerank.service.rankings import load_rankings
 from rerank.service.settings import (
     LOOPBACK,
     Limits,

@@ -1,30 +1,21 @@
-"""The index and the models, and the computation of many requests together; one thread calls it.
-
-A model as it is served: what it needs of a request's candidates, checked once, when it is loaded.
-"""
+"""The index and its rankings, and the computation of many requests together; one thread calls it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from hashlib import sha256
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from rerank.clicks.interleaving import interleave
-from rerank.errors import InvalidInputError, ModelMismatchError, check_known, log
+from rerank.errors import InvalidInputError, check_known, log
 from rerank.explanation.explain import feature_meanings
 from rerank.features.recipe import Recipe
 from rerank.features.text_bm25 import bm25_scores
-from rerank.index.bound_model import BoundModel, Scored
-from rerank.index.collection import Collection
 from rerank.index.index import Index
-from rerank.index.text_collection import model_for_texts
 from rerank.index.texts import (
     Matcher,
     QueryTexts,
@@ -39,162 +30,25 @@ from rerank.index.texts import (
     texts_of_queries,
     texts_of_rows,
 )
-from rerank.rankers.bases import UNSUPERVISED, CandidateRunBase
-from rerank.rankers.calibration import Probabilities
-from rerank.rankers.cutoff import Cutoff
-from rerank.retrieval.candidates import DEPTH, Candidates
+from rerank.retrieval.candidates import DEPTH
 from rerank.retrieval.union import UnionRun
-from rerank.runtime.codec import finite
 from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob, json_bytes
 from rerank.service.querylog import QueryLog
-from rerank.service.settings import (
-    BM25_NAME,
-    ServiceError,
-    Settings,
-    internal,
-    name_of,
-    too_late,
-    unknown,
-    unusable,
+from rerank.service.ranked_candidates import (
+    RankedCandidates,
+    check_finite,
+    first_stage,
+    ranked,
+    scored_by_model,
+    shown_hits,
+    text_run,
 )
-from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers
+from rerank.service.rankings import Ranking, load_rankings, opened_collection, strongest_features
+from rerank.service.settings import BM25_NAME, ServiceError, Settings, internal, too_late, unknown, unusable
+from rerank.types import Ints, Run, Topics, pointers
 from rerank.types.ids import QUERY, id_array
-from rerank.types.order import position_order, trec_order
-from rerank.types.retriever import BM25, CONTENTS, Passage, Retriever
-
-STRONGEST = 6  # features that explain a document
-START = "start: BM25"  # what explanations call the scores that a model starts from
-
-
-@dataclass(frozen=True, eq=False)
-class Ranking:
-    """A model, or BM25 alone, under the name that requests use.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    bound : BoundModel or None
-        The model on the index; None is BM25 alone.
-    explains : bool
-        Whether the model has contributions.
-    meanings : mapping of str to str
-        What each of its features says, in words.
-    checksum : str
-        Checksum of the model's file; empty without a file.
-
-    """
-
-    name: str
-    bound: BoundModel | None = None
-    explains: bool = False
-    meanings: Mapping[str, str] = field(default_factory=dict)
-    checksum: str = ""
-
-    @property
-    def candidates(self) -> Candidates:
-        """Where the candidates come from."""
-        return Candidates() if self.bound is None else self.bound.candidates
-
-    @property
-    def reads_runs(self) -> bool:
-        """Whether features are the scores of several sources, which are known of a search's documents alone."""
-        return self.bound is not None and bool(self.bound.recipe.runs)
-
-    @property
-    def is_calibrated(self) -> bool:
-        """Whether scores have probabilities."""
-        return self.bound is not None and self.bound.model.calibration_ is not None
-
-    @property
-    def is_union(self) -> bool:
-        """Whether the candidates come from another source than BM25."""
-        return not self.candidates.is_single or self.candidates.sources[0].name != BM25
-
-    def described(self) -> dict[str, Any]:
-        """Return the entry of /models; the highest label is that of the judgements that the model holds, 2 without."""
-        history = None if self.bound is None else self.bound.model.history_
-        labels = () if history is None else (label for own in history.labels for label in own)
-        return {
-            "id": self.name,
-            "object": "model",
-            "ranker": "bm25" if self.bound is None else self.bound.model.kind,
-            "features": 0 if self.bound is None else int(self.bound.model.n_features_in_),
-            "highest_label": max(1, int(max(labels, default=2))),
-            "explains": self.explains,
-            "calibrated": self.is_calibrated,
-            "checksum": self.checksum,
-        }
-
-
-def opened_collection(settings: Settings) -> Collection:
-    """Return the index, or what the served model holds of that of its training."""
-    if settings.index is not None:
-        return Index.open(settings.index)
-    return model_for_texts(settings.model or UNSUPERVISED).index
-
-
-def load_rankings(settings: Settings, index: Collection) -> list[Ranking]:
-    """Return the served model and the others, read and checked; raises RerankError where one cannot be served."""
-    named = {name_of(path): path for path in settings.others}
-    taken = {BM25_NAME, settings.served_name, *settings.model_names} & set(named)
-    if taken or len(named) < len(settings.others):
-        raise InvalidInputError(
-            f"models: expected files of different names, got {', '.join(map(str, settings.others))} beside "
-            f"{BM25_NAME} and {settings.served_name}. Rename one: requests name models by their files."
-        )
-    return [_load_ranking(index, name, path) for name, path in {settings.served_name: settings.model, **named}.items()]
-
-
-def _load_ranking(index: Collection, name: str, path: Path | None) -> Ranking:
-    bound = BoundModel.of(index, path or UNSUPERVISED)
-    candidates = bound.candidates
-    own = set() if candidates.is_single else {part.name for part in candidates.sources}
-    others = {
-        *(part.name for part in candidates.sources if part.file is not None),
-        *(set(bound.recipe.runs or ()) - own),
-    }
-    if others:
-        raise ModelMismatchError(
-            f"{path}: expected a model whose candidates and features the service can compute, got one that needs "
-            f"other runs ({', '.join(sorted(others))}). Train one without."
-        )
-    checksum = "" if path is None else sha256(path.read_bytes()).hexdigest()[:16]
-    ranking = Ranking(name, bound, checksum=checksum)
-    if not ranking.is_union:
-        bound.check_candidates(bound.text_options().retriever, {}, what="model")
-    return ranking
-
-
-def strongest_features(
-    bound: BoundModel, scored: Scored, rows: Ints, meanings: Mapping[str, str]
-) -> list[list[dict[str, Any]]]:
-    """Return the features that add or take most of the scores of some rows of what was scored, the strongest first.
-
-    Where the model starts from BM25's scores, they are the feature START.
-    """
-    data = scored.data
-    contributions = bound.contributions(scored, rows)
-    starts = isinstance(bound.model.base_, CandidateRunBase) and data.base_scores is not None
-    contributions[:, -1] = data.base_scores[rows] if starts else 0.0  # type: ignore[index]
-    names = [*map(str, bound.model.feature_names_), START]
-    columns = {name: number for number, name in enumerate(data.feature_names)}
-    values = np.column_stack([data.X[rows][:, [columns[name] for name in names[:-1]]], contributions[:, -1]])
-    strongest = np.argsort(-np.abs(contributions), axis=1, kind="stable")[:, :STRONGEST]
-    return [
-        [
-            {
-                "feature": names[j],
-                "meaning": meanings.get(names[j], ""),
-                "value": finite(float(values[row, j])),
-                "contribution": float(contributions[row, j]),
-            }
-            for j in chosen
-            if contributions[row, j] != 0.0
-        ]
-        for row, chosen in enumerate(strongest.tolist())
-    ]
-
+from rerank.types.order import position_order
+from rerank.types.retriever import CONTENTS, Passage, Retriever
 
 _WARM_ROWS = 50
 _AT_ONCE = 50  # stored documents
@@ -359,7 +213,7 @@ class Engine:
         for ranking in rankings:
             run = self._search(topics, jobs[0].candidates, ranking)
             _drop_late(jobs)
-            sides.append(_scored(ranking, topics, run, jobs[0], whole))
+            sides.append(ranked(ranking, topics, run, jobs[0], whole))
         numbered = enumerate(topics)
         for job in jobs:
             own = dict(islice(numbered, len(job.queries)))
@@ -369,7 +223,7 @@ class Engine:
                 job.fault = fault
 
     def _finish_search(
-        self, job: SearchJob, own: Mapping[int, str], rankings: Sequence[Ranking], sides: Sequence[_Scored]
+        self, job: SearchJob, own: Mapping[int, str], rankings: Sequence[Ranking], sides: Sequence[RankedCandidates]
     ) -> None:
         """Set the answer of a search, and what the log gets where it is sent.
 
@@ -380,7 +234,7 @@ class Engine:
         promised = sides[0].promised if len(sides) == 1 else None
         for number, (query_id, query) in zip(own, job.queries.items(), strict=True):
             _drop_late([job])
-            hits, credited = _shown(job, query, rankings, sides, number)
+            hits, credited = shown_hits(job, query, rankings, sides, number)
             likely = {} if promised is None else {"probability": float(promised.lists[number])}
             results.append({"query_id": query_id, "query": query, **likely, "hits": hits})
             attributes.append(credited | {"checksums": {ranking.name: ranking.checksum for ranking in rankings}})
@@ -469,7 +323,7 @@ class Engine:
                 names = scored.run.doc_ids[scored.rows].tolist()
                 self._finish_rerank(job, scored, 0, np.array([position[name] for name in names], np.int64))
 
-    def _finish_rerank(self, job: RerankJob, scored: _Scored, query: int, positions: Ints) -> None:
+    def _finish_rerank(self, job: RerankJob, scored: RankedCandidates, query: int, positions: Ints) -> None:
         """Set the answer: likely documents by falling score, equal scores by their positions (n,) in the request."""
         first = int(scored.run.query_ptr[query])
         rows = first + position_order(positions, scored.scores[first : first + len(positions)])
@@ -512,19 +366,19 @@ class Engine:
             self._check_size(size, "body.return_documents")
         return texts
 
-    def _text_scores(self, texts: QueryTexts, ranking: Ranking, job: Job | None = None) -> _Scored:
+    def _text_scores(self, texts: QueryTexts, ranking: Ranking, job: Job | None = None) -> RankedCandidates:
         """Return texts with the scores of a ranking, and without a cutoff of the job, of the model's last stage."""
         bound = ranking.bound
         if bound is None:
             options = TextOptions(self.text_field, Recipe(families=("document",)))
-            return _first_stage(_text_run(text_features(self.collection, texts, options)))
+            return first_stage(text_run(text_features(self.collection, texts, options)))
         options = bound.text_options(self.text_field)
         data = text_features(bound.index, texts, options)
-        run = _text_run(data)
+        run = text_run(data)
         stored = partial(texts_of_rows, self.collection, texts, options, run)
-        return _model_scores(bound, run, data, np.arange(run.n_rows), job, texts.topics, stored)
+        return scored_by_model(bound, run, data, np.arange(run.n_rows), job, texts.topics, stored)
 
-    def _id_scores(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> _Scored:
+    def _id_scores(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> RankedCandidates:
         """Return documents of the index with the scores of a ranking."""
         numbers = self._numbers(doc_ids)
         if (numbers < 0).any():
@@ -540,116 +394,7 @@ class Engine:
         scores = bm25_scores(self.index.forward, terms, query_ptr, numbers, retriever)
         run = Run(id_array([QUERY]), query_ptr, id_array(list(doc_ids)), scores, str(retriever))
         topics = {QUERY: job.body.query}
-        return _scored(ranking, topics, run.take(run.trec_order()), job, chosen=True)
-
-
-@dataclass(frozen=True, eq=False)
-class _Scored:
-    """Candidates of some queries with their new scores and new order.
-
-    model     what the model makes of those that are reranked, with their features; None is BM25 alone
-    rows      row in `run` of each row of `scores`, which have trec_eval's order
-    order     rows of `scores` of each query, best first
-    promised  probabilities of relevance, where the model is calibrated
-    """
-
-    run: Run
-    model: Scored | None
-    rows: Ints
-    scores: Floats
-    order: Ints
-    promised: Probabilities | None = None
-
-    @property
-    def data(self) -> RankingData | None:
-        """The reranked candidates with their features."""
-        return None if self.model is None else self.model.data
-
-    @property
-    def query_ptr(self) -> Ints:
-        """Where the rows of each query begin and end in `scores`."""
-        return self.run.query_ptr if self.model is None else self.model.data.query_ptr
-
-    @property
-    def slow(self) -> Floats | None:
-        """Scores of the scorer of a last stage; NaN where it was not called."""
-        return None if self.model is None else self.model.slow
-
-    def likely(self, query: int, rows: Ints, cutoff: Cutoff | None) -> Ints:
-        """Return those of some rows of a query, best first, that are likely enough."""
-        if cutoff is None or self.promised is None:
-            return rows
-        if self.promised.lists[query] < cutoff.abstain:
-            return rows[:0]
-        return rows[self.promised.documents[rows] >= cutoff.min_score]
-
-    def hits(self, job: SearchJob, query: int, ranking: Ranking) -> list[dict[str, Any]]:
-        """Return the best documents of a query, by its number, as objects; ValueError where a score is not finite."""
-        start = int(self.run.query_ptr[query])
-        first, end = self.query_ptr[query : query + 2].tolist()
-        rows = self.likely(query, self.order[first : min(first + job.body.k, end)], job.body.cutoff)
-        missing = job.body.k - len(rows)
-        others = self._others(query, missing) if missing > 0 and job.body.cutoff is None else rows[:0]
-        of_run = np.append(self.rows[rows], others)
-        lowest = self.scores[rows[-1]] if len(rows) else 0.0
-        scores = np.append(self.scores[rows], lowest - np.arange(1, len(others) + 1))
-        bm25 = self.run.scores[of_run]
-        check_finite(scores)
-        check_finite(bm25)
-        columns = zip(
-            self.run.doc_ids[of_run].tolist(), scores.tolist(), (of_run - start).tolist(), bm25.tolist(), strict=True
-        )
-        hits: list[dict[str, Any]] = [
-            {"rank": place, "id": doc_id, "score": score, "bm25": {"rank": rank + 1, "score": first}}
-            for place, (doc_id, score, rank, first) in enumerate(columns, start=1)
-        ]
-        if self.promised is not None:
-            for hit, probability in zip(hits, self.promised.documents[rows].tolist(), strict=False):
-                hit["probability"] = probability
-        if self.slow is not None:
-            for hit, value in zip(hits, self.slow[rows].tolist(), strict=False):
-                hit["scorer"] = finite(value)
-        if job.body.explain and self.model is not None and ranking.bound is not None:
-            strongest = strongest_features(ranking.bound, self.model, rows, ranking.meanings)
-            for hit, features in zip(hits, strongest, strict=False):
-                hit["features"] = features
-        return hits
-
-    def _others(self, query: int, k: int) -> Ints:
-        """Return the rows in `run` of the first k documents of a query that were not reranked."""
-        rows = np.arange(*self.run.query_ptr[query : query + 2])
-        rows = np.setdiff1d(rows, self.rows, assume_unique=True)
-        return rows[np.argsort(self.run.places()[rows], kind="stable")][:k]
-
-
-def _shown(
-    job: SearchJob, query: str, rankings: Sequence[Ranking], sides: Sequence[_Scored], number: int
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the hits for a query: of the job's ranking, or of both in one list; and how the log credits clicks."""
-    lists = [side.hits(job, number, ranking) for side, ranking in zip(sides, rankings, strict=True)]
-    if len(lists) == 1:
-        assigned = {} if job.named == job.models else {"assigned": ",".join(job.named)}
-        return lists[0], {"ranker": rankings[0].name, **assigned}
-    seed = job.seed(query)
-    first, second = ([hit["id"] for hit in hits] for hits in lists)
-    made = interleave(first, second, job.body.k, random=seed)
-    by_id = [{hit["id"]: hit for hit in hits} for hits in lists]
-    hits = [
-        {**(by_id[side].get(doc_id) or by_id[1 - side][doc_id]), "rank": place}
-        for place, (doc_id, side) in enumerate(zip(made.documents, made.sides, strict=True), start=1)
-    ]
-    return hits, {
-        "rankers": [ranking.name for ranking in rankings],
-        "sides": made.sides,
-        "credits": made.credits,
-        "seed": seed,
-    }
-
-
-def check_finite(scores: Floats) -> None:
-    """Raise ValueError unless all scores are finite: JSON has no other numbers, and orjson would write null."""
-    if not np.isfinite(scores).all():
-        raise ValueError("scores: expected finite values, got others. Check the model.")
+        return ranked(ranking, topics, run.take(run.trec_order()), job, chosen=True)
 
 
 def _parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
@@ -662,56 +407,6 @@ def _drop_late(jobs: Sequence[Job]) -> None:
     """Raise ServiceError if nobody waits for any of the jobs."""
     if all(job.is_late() for job in jobs):
         raise too_late()
-
-
-def _scored(
-    ranking: Ranking, topics: Mapping[str, str], run: Run, job: Job, whole: bool = False, chosen: bool = False
-) -> _Scored:
-    """Return candidates with the new scores and order of a ranking, and without a cutoff of the job, of its last stage.
-
-    whole   whether features that the model does not read are computed, too, which are NaN otherwise
-    chosen  whether the client has chosen the documents
-    """
-    if ranking.bound is None or not run.n_rows:
-        return _first_stage(run)
-    is_head = run.among_first(ranking.bound.depth(None, run) if isinstance(run, UnionRun) else run.n_rows)
-    data = ranking.bound.features(run, Topics(topics), is_head, whole=whole)
-    return _model_scores(ranking.bound, run, data, np.flatnonzero(is_head), job, topics, chosen=chosen)
-
-
-def _first_stage(run: Run) -> _Scored:
-    """Return candidates in the order of their own scores."""
-    order = trec_order(run.query_ptr, run.scores, run.stored_ids)
-    return _Scored(run, None, np.arange(run.n_rows), run.scores, order)
-
-
-def _text_run(data: RankingData) -> Run:
-    """Return texts with their first-stage scores."""
-    return Run(data.query_ids, data.query_ptr, data.stored_ids, data.base_scores)  # type: ignore[arg-type]
-
-
-def _model_scores(
-    bound: BoundModel,
-    run: Run,
-    data: RankingData,
-    rows: Ints,
-    job: Job | None,
-    topics: Mapping[str, str],
-    texts: Callable[[Ints], list[str]] | None = None,
-    chosen: bool = False,
-) -> _Scored:
-    """Return documents with a model's scores, and those of its last stage for a job without a cutoff.
-
-    rows    as in _Scored
-    texts   returns the texts of rows of the data, which were handed over; None are documents of the index
-    chosen  whether the client has chosen the documents
-    """
-    scored = bound.scored(data)
-    is_calibrated = bound.model.calibration_ is not None
-    promised = bound.probabilities(scored, chosen or texts is not None) if is_calibrated else None
-    if job is not None and job.body.cutoff is None:
-        scored = bound.reordered(scored, topics, texts)
-    return _Scored(run, scored, rows, scored.scores, scored.order, promised)
 
 
 def _fault(error: Exception, job: Job) -> ServiceError:

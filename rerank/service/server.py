@@ -35,8 +35,8 @@ from rerank.features.families.functions import load_functions
 from rerank.lucene.jvm import STEADY, add_options
 from rerank.service.app import HANDLERS, PAGE, Guard, Service, json_response
 from rerank.service.bodies import RERANK_PATHS, Events, Rerank, Search, read_body
-from rerank.service.engine import opened_collection
 from rerank.service.querylog import folder_key
+from rerank.service.rankings import opened_collection
 from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings
 from rerank.version import __version__
 

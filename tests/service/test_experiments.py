@@ -247,7 +247,7 @@ def test_hashes_stand_for_the_texts_of_queries(settings: Any, tmp_path: Path) ->
 
 
 def test_models_of_equal_names_are_refused(settings: Any, model_file: Path, index: rerank.Index) -> None:
-    from rerank.service.engine import load_rankings
+    from rerank.service.rankings import load_rankings
 
     with pytest.raises(
         InvalidInputError, match=r"models: expected files of different names, got .* beside bm25 and model"

@@ -13,7 +13,7 @@ from hypothesis import given, settings as examples, strategies as st
 
 from rerank.index.texts import Matcher, excerpt, stored_fields
 from rerank.service.bodies import json_bytes
-from rerank.service.engine import check_finite
+from rerank.service.ranked_candidates import check_finite
 from rerank.service.settings import STATUSES
 from tests.service.server import Running, running
 

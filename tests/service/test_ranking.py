@@ -25,7 +25,7 @@ def data(index: rerank.Index, collection: Tiny) -> RankingData:
 
 
 def _load(index: rerank.Index, model: Any, folder: Path, **options: Any) -> Any:
-    from rerank.service.engine import load_rankings
+    from rerank.service.rankings import load_rankings
     from rerank.service.settings import Settings
 
     model.save(folder / "model.json")
