@@ -140,7 +140,7 @@ def _ask_person(
 ) -> None:
     """Show one document after the other, and save each answer."""
     from rerank.files.provenance import PERSON
-    from rerank.index.texts import one_line
+    from rerank.index.excerpts import one_line
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
@@ -162,7 +162,8 @@ def _ask_person(
 
 def _lines(index: rerank.Index, query: str, doc_id: str) -> list[str]:
     """Return the id, the title and the text of a document, with the words of the query between asterisks."""
-    from rerank.index.texts import marked_excerpts, stored_fields, title_and_body
+    from rerank.index.excerpts import marked_excerpts, title_and_body
+    from rerank.lucene.documents import stored_fields
     from rerank.types.ids import id_array
 
     numbers = index.forward.doc_numbers(id_array([doc_id]))

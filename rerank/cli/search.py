@@ -36,7 +36,8 @@ def command(index: Path, words: tuple[str, ...], k: int) -> None:
 
 def _lines(index: rerank.Index, query: str, run: rerank.Run) -> list[str]:
     """Return the lines of the hits of one query."""
-    from rerank.index.texts import marked_excerpts, stored_fields, title_and_body
+    from rerank.index.excerpts import marked_excerpts, title_and_body
+    from rerank.lucene.documents import stored_fields
 
     stored = index.stored_documents(index.forward.doc_numbers(run.doc_ids))
     titles, bodies = zip(*(title_and_body(stored_fields(text)) for text in stored), strict=True) if stored else ((), ())

@@ -20,16 +20,9 @@ from rerank.files.inputs import RunLike
 from rerank.index.bound import BoundIndex, runs_of_features
 from rerank.index.checks import model_recipe
 from rerank.index.collection import Collection
+from rerank.index.query_texts import QueryTexts, listed, position_ids, texts_of_queries
 from rerank.index.resources import needed_resources
-from rerank.index.texts import (
-    QueryTexts,
-    TextOptions,
-    listed,
-    position_ids,
-    text_features,
-    texts_of_queries,
-    texts_of_rows,
-)
+from rerank.index.texts import TextOptions, text_features, texts_of_rows
 from rerank.index.unsupervised import applied_model
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.cutoff import Cutoff, check_cutoff

@@ -258,7 +258,7 @@ class Index(BoundIndex):
             If a query has no topic, or the index has no such document, keeps no documents or has no positions.
 
         """
-        from rerank.index.texts import run_passages
+        from rerank.index.passages import run_passages
 
         return run_passages(self, run_of(run), topics_of(topics))
 
@@ -285,7 +285,7 @@ class Index(BoundIndex):
             As `text_features` does; or if the index has no positions.
 
         """
-        from rerank.index.texts import text_passages
+        from rerank.index.passages import text_passages
 
         return text_passages(self, query, documents, field)
 
@@ -385,7 +385,8 @@ class Index(BoundIndex):
         store it.
 
         """
-        from rerank.index.texts import TextOptions, text_features, texts_of_queries
+        from rerank.index.query_texts import texts_of_queries
+        from rerank.index.texts import TextOptions, text_features
 
         return text_features(self, texts_of_queries(query, documents, scores), TextOptions(field, recipe))
 

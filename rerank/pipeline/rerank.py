@@ -13,8 +13,8 @@ from rerank.files.texts import TextsFile
 from rerank.index.bound import BoundIndex
 from rerank.index.bound_model import BoundModel, RankedText
 from rerank.index.index import Index, opened
+from rerank.index.query_texts import listed, texts_of_queries
 from rerank.index.text_collection import model_for_texts
-from rerank.index.texts import listed, texts_of_queries
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import DEPTH

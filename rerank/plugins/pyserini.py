@@ -16,7 +16,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.index.bound_model import BoundModel
 from rerank.index.index import Index
-from rerank.index.texts import stored_fields
+from rerank.lucene.documents import stored_fields
 from rerank.lucene.jvm import LARGE, start_java
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker

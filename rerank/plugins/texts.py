@@ -9,9 +9,9 @@ from rerank.files.source import finite_number
 from rerank.index.bound_model import BoundModel
 from rerank.index.collection import Collection
 from rerank.index.index import Index
+from rerank.index.passages import stored_texts, text_passages
 from rerank.index.text_collection import model_for_texts
-from rerank.index.texts import stored_fields, stored_texts, text_passages
-from rerank.lucene.documents import is_text
+from rerank.lucene.documents import is_text, stored_fields
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.ranker import Ranker

@@ -21,8 +21,9 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, index_family_names
 from rerank.features.text_bm25 import bm25_scores
+from rerank.index.query_texts import texts_of_queries
 from rerank.index.text_collection import TextCollection
-from rerank.index.texts import TextOptions, text_features, texts_of_queries
+from rerank.index.texts import TextOptions, text_features
 from rerank.lucene import texts as lucene_texts
 from rerank.lucene.text_documents import MOST_CHARACTERS
 from rerank.pipeline.rerank import rerank as rerank_run
@@ -477,7 +478,7 @@ def test_faulty_texts_are_refused_in_one_line(name: str, index: rerank.Index) ->
 
 
 def test_too_many_texts_are_refused(index: rerank.Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rerank.index.texts.MOST_TEXTS", 2)
+    monkeypatch.setattr("rerank.index.query_texts.MOST_TEXTS", 2)
     with pytest.raises(InvalidInputError, match="expected at most 2 texts, got 3"):
         index.text_features("wing", ["flow"] * 3)
 

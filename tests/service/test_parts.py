@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings as examples, strategies as st
 
-from rerank.index.texts import Matcher, excerpt, stored_fields
+from rerank.index.excerpts import Matcher, excerpt
+from rerank.lucene.documents import stored_fields
 from rerank.service.bodies import json_bytes
 from rerank.service.ranked_candidates import check_finite
 from rerank.service.settings import STATUSES

@@ -13,7 +13,7 @@ import rerank
 from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, MissingFileError
 from rerank.index.bound_model import BoundModel
-from rerank.index.texts import stored_fields
+from rerank.lucene.documents import stored_fields
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.bases import UnsupervisedBase
 from rerank.retrieval.candidates import Candidates

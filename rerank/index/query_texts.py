@@ -1,0 +1,198 @@
+"""Queries and the texts of each that a caller hands over: lists, frames, hits, and whole answers of search engines."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, shown
+from rerank.files.corpus import of_hit
+from rerank.files.source import hits_of
+from rerank.lucene.text_documents import DocumentReader, ReadDocument
+from rerank.types import Floats, Run, Topics, pointers
+from rerank.types.data_frames import HEADERS, frame_rows, is_frame, is_missing, plain_name
+from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
+from rerank.types.retriever import UNNAMED
+
+MOST_TEXTS = 1 << 20  # of one call
+# Attributes of answers that have the hits: of Elasticsearch's client, Qdrant, Weaviate, and elasticsearch.dsl.
+_AS_DICT = "to_dict"
+_HOLDS = ("body", "points", "objects", _AS_DICT)
+_COLUMNS = {"ids": "id", "documents": "text", "metadatas": "metadata"}  # of Chroma's answers
+
+
+@dataclass(frozen=True, eq=False)
+class QueryTexts:
+    """Queries and the documents of each, and where each document comes from, for errors.
+
+    Parameters
+    ----------
+    topics : Topics
+        The queries.
+    documents : mapping from str to mapping from str to str or mapping
+        Documents by query id and document id.
+    run : Run, optional
+        Scores of the documents, row by row; without it, BM25.
+    have_ids : bool
+        Whether the documents were given with ids, which may be those of documents of the index.
+    locations : mapping from (str, str) to str, optional
+        Where the document of a query id and document id is, for errors.
+
+    """
+
+    topics: Topics
+    documents: Mapping[str, Mapping[str, Any]]
+    run: Run | None = None
+    have_ids: bool = True
+    locations: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def location(self, query_id: str, doc_id: str) -> str:
+        """Return where a document is."""
+        of_query = "" if query_id == QUERY else f"query {query_id!r}, "
+        return self.locations.get((query_id, doc_id), f"documents: {of_query}{doc_id}")
+
+    def read(self, reader: DocumentReader, query_id: str, doc_id: str) -> ReadDocument:
+        """Return a document as a reader reads it; an error says where it is."""
+        try:
+            return reader.read(doc_id, self.documents[query_id][doc_id])
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{self.location(query_id, doc_id)}: {error}") from None
+
+
+def texts_of_queries(query: str | Mapping[str, str], documents: Any, scores: Any = None) -> QueryTexts:
+    """Return the arguments of `Index.text_features` as records; raises InvalidInputError."""
+    if isinstance(query, str):
+        if not query.strip():
+            raise InvalidInputError(f"query: expected text, got {shown(query)}. Write the query.")
+        query = {QUERY: query}
+        documents = {QUERY: documents}
+        scores = None if scores is None else {QUERY: scores}
+        of_query = "documents"
+    else:
+        of_query = "documents of query {!r}"
+    topics = Topics.of(query)
+    if not isinstance(documents, Mapping):
+        raise InvalidInputError(
+            f"documents: expected a mapping by query id for several queries, got {type(documents).__name__}. "
+            "Pass the documents of each query."
+        )
+    by_query = {str(name): listed(texts, of_query.format(str(name))) for name, texts in documents.items()}
+    unknown = [query_id for query_id in by_query if query_id not in topics]
+    if unknown:
+        raise InvalidInputError(
+            f"documents: expected queries of the topics, got {shown(unknown[0])}. Give the text of every query."
+        )
+    named = {query_id: _named(by_query.get(query_id, ()), of_query.format(query_id)) for query_id in topics}
+    total = sum(map(len, named.values()))
+    if total > MOST_TEXTS:
+        raise InvalidInputError(f"documents: expected at most {MOST_TEXTS:,} texts, got {total:,}. Give them in parts.")
+    have_ids = all(isinstance(of_query, Mapping) for of_query in by_query.values())
+    return QueryTexts(topics, named, None if scores is None else _run_of(named, scores), have_ids)
+
+
+def _named(documents: Any, what: str) -> dict[str, Any]:
+    """Return the documents of a query by id."""
+    if isinstance(documents, Mapping):
+        named = {str(doc_id): document for doc_id, document in documents.items()}
+        broken = first_broken(named)
+        if broken is not None:
+            raise InvalidInputError(f"{what}: expected ids {ID_RULE}, got {shown(broken)}. Rename it.")
+        if len(named) < len(documents):
+            raise InvalidInputError(f"{what}: expected each id once, got one again as text. Rename one of the two.")
+    else:
+        texts = list(documents)
+        named = dict(zip(position_ids(len(texts)), texts, strict=True))
+    if not named:
+        raise InvalidInputError(f"{what}: expected at least one text, got none. Pass the texts to rank.")
+    return named
+
+
+def listed(documents: Any, what: str = "documents") -> Any:
+    """Return documents by id as they are, and others as a list: rows of a data frame, fields of hits and objects."""
+    if is_frame(documents):
+        rows = frame_rows(documents)
+        _check_one_query(rows)
+        return [{name: value for name, value in row.items() if not is_missing(value)} for row in rows]
+    found = _hits_in(documents)
+    if isinstance(found, Mapping):
+        return {doc_id: of_hit(document) for doc_id, document in found.items()}
+    if isinstance(found, str) or not isinstance(found, Iterable):
+        raise InvalidInputError(
+            f"{what}: expected a list of texts, or a mapping of them by id, got {type(found).__name__}. Pass a list."
+        )
+    return [each if isinstance(each, str) else of_hit(each) for each in found]
+
+
+def _hits_in(documents: Any) -> Any:
+    """Return the hits in the whole answer of a search engine or vector store; other documents as they are."""
+    name = next((name for name in _HOLDS if hasattr(documents, name)), None)
+    answer = documents if name is None else getattr(documents, name)
+    answer = answer() if callable(answer) else answer
+    if not isinstance(answer, Mapping):
+        return _of_one_query(answer)
+    if isinstance(answer.get("ids"), list) and _COLUMNS.keys() <= answer.keys():
+        columns = {_COLUMNS[name]: _of_one_query(answer[name]) for name in _COLUMNS if answer[name] is not None}
+        return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    hits = hits_of(answer)
+    if any(hit is answer for hit in hits):
+        return documents if name == _AS_DICT else answer  # a column of pandas has it, too
+    return hits
+
+
+def _of_one_query(hits: Any) -> Any:
+    """Return the hits of the only query, where a store answers several at once."""
+    if not isinstance(hits, list) or not hits or not all(isinstance(each, list) for each in hits):
+        return hits
+    if len(hits) > 1:
+        raise InvalidInputError(
+            f"documents: expected the hits of one query, got those of {len(hits)}. Pass those of each with its query."
+        )
+    return hits[0]
+
+
+def _check_one_query(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse the rows of a frame that has documents of several queries."""
+    for name in (name for name in (rows[0] if rows else ()) if plain_name(name) in HEADERS):
+        n_queries = len({str(row[name]) for row in rows})
+        if n_queries > 1:
+            raise InvalidInputError(
+                f"documents: expected those of one query, got rows of {n_queries} ({name}). Rank those of each by "
+                "themselves, e.g. of frame.groupby."
+            )
+
+
+def position_ids(n: int) -> list[str]:
+    """Return the ids of n texts without ids: their positions, of equal length so that ties keep the order."""
+    return [f"{number:0{len(str(n - 1))}}" for number in range(n)]
+
+
+def _run_of(documents: Mapping[str, Mapping[str, Any]], scores: Any) -> Run:
+    """Return a run of the documents; refuse scores that are not one finite number for each."""
+    name = scores.name if isinstance(scores, Run) else UNNAMED
+    if not isinstance(scores, Run | Mapping):
+        raise InvalidInputError(f"scores: expected a mapping by query id, got {type(scores).__name__}. Pass one.")
+    by_query = {str(query_id): of_query for query_id, of_query in scores.items()}
+    columns: list[Floats] = []
+    for query_id, named in documents.items():
+        of_query = by_query.get(query_id, ())
+        if isinstance(of_query, Mapping):
+            of_query = {str(doc_id): score for doc_id, score in of_query.items()}
+            of_query = [of_query.get(doc_id, np.nan) for doc_id in named]
+        try:
+            column = np.asarray(of_query, dtype=np.float64)
+        except (TypeError, ValueError):
+            column = np.empty(0)
+        if column.shape != (len(named),) or not np.isfinite(column).all():
+            raise InvalidInputError(
+                f"scores: expected a finite number for each of the {len(named)} texts of query {query_id!r}, got "
+                f"{'others' if column.shape == (len(named),) else len(column.ravel())}. Pass one for each."
+            )
+        columns.append(column)
+    return run_of_rows(documents, np.concatenate(columns), name)
+
+
+def run_of_rows(documents: Mapping[str, Mapping[str, Any]], scores: Floats, name: str) -> Run:
+    """Return the rows of all queries in the order in which they were given."""
+    doc_ids = id_array([doc_id for named in documents.values() for doc_id in named])
+    return Run(id_array(list(documents)), pointers([len(named) for named in documents.values()]), doc_ids, scores, name)
