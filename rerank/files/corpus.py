@@ -19,6 +19,7 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import fields as fields_of, is_dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
@@ -218,7 +219,12 @@ def warn_of_skipped(files: list[Path], why: str) -> None:
 
 
 def of_hit(document: Any) -> Any:
-    """Return the fields of a search engine's hit with its id, and those of an object; other documents as they are."""
+    """Return the fields of a search engine's hit with its id, and those of an object; other documents as they are.
+
+    A pair of a document and its score, as LangChain's stores answer, is the document.
+    """
+    if type(document) is tuple and len(document) == 2 and isinstance(document[1], Real):
+        document = document[0]
     document = document if isinstance(document, dict) else _members(document)
     if not isinstance(document, Mapping):
         return document
@@ -237,7 +243,9 @@ def of_hit(document: Any) -> Any:
 
 
 def _members(document: Any) -> Any:
-    """Return a named tuple, an object of pydantic or a dataclass as a mapping; other documents as they are."""
+    """Return a row of a database, an object of pydantic or a dataclass as a mapping; other documents as they are."""
+    if hasattr(document, "keys"):
+        return dict(document)
     read = getattr(document, "_asdict", None) or getattr(document, "model_dump", None)
     names = [field.name for field in fields_of(document)] if read is None and is_dataclass(document) else []
     return read() if read else {name: getattr(document, name) for name in names} if names else document

@@ -126,6 +126,8 @@ def listed(documents: Any, what: str = "documents") -> Any:
 
 def _hits_in(documents: Any) -> Any:
     """Return the hits in the whole answer of a search engine or vector store; other documents as they are."""
+    if isinstance(documents, tuple) and len(documents) == 2 and isinstance(documents[0], list):
+        documents = documents[0]  # the other is where the next page of Qdrant's begins
     name = next((name for name in _HOLDS if hasattr(documents, name)), None)
     answer = documents if name is None else getattr(documents, name)
     answer = answer() if callable(answer) else answer

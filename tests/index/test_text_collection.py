@@ -6,9 +6,11 @@ import json
 import logging
 import pickle
 import shutil
+import sqlite3
 from base64 import b64decode, b64encode
 from collections import namedtuple
 from collections.abc import Callable
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import make_dataclass, replace
 from pathlib import Path
@@ -388,6 +390,14 @@ def _answer(**members: Any) -> Any:
     return make_dataclass("Answer", members)(**members)
 
 
+def _of_database(rows: list[dict[str, str]]) -> list[Any]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.row_factory = sqlite3.Row
+        database.execute("CREATE TABLE texts (title TEXT, body TEXT)")
+        database.executemany("INSERT INTO texts VALUES (:title, :body)", rows)
+        return database.execute("SELECT * FROM texts").fetchall()
+
+
 ANSWERS: dict[str, Callable[[list[dict[str, str]]], Any]] = {  # of the clients of stores, for one query
     "chroma": lambda rows: {
         "ids": [["a", "b"]],
@@ -401,6 +411,9 @@ ANSWERS: dict[str, Callable[[list[dict[str, str]]], Any]] = {  # of the clients 
         "metadatas": [{"title": row["title"]} for row in rows],
     },
     "qdrant": lambda rows: _answer(points=[_answer(id=7, payload=row, vector=None) for row in rows]),
+    "qdrant, scroll": lambda rows: ([_answer(id=7, payload=row, vector=None) for row in rows], 8),
+    "langchain, with scores": lambda rows: [({"metadata": row}, 0.5) for row in rows],
+    "sqlite3.Row": _of_database,
     "weaviate": lambda rows: _answer(objects=[_answer(uuid="7", properties=row) for row in rows]),
     "milvus": lambda rows: [[{"id": 7, "distance": 0.5, "entity": row} for row in rows]],
     "elasticsearch": lambda rows: _answer(body={"hits": {"hits": [{"_id": "7", "_source": row} for row in rows]}}),
