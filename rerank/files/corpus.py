@@ -228,9 +228,11 @@ def of_hit(document: Any) -> Any:
     document = document if isinstance(document, dict) else _members(document)
     if not isinstance(document, Mapping):
         return document
-    name = next((name for name in _INSIDE if isinstance(document.get(name), Mapping)), None)
+    name = next((name for name in _INSIDE if name in document and isinstance(document[name], Mapping)), None)
+    if name is None:
+        return document
     beside = (str(key) for key, value in document.items() if _is_text(value))
-    if name is None or (name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in beside)):
+    if name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in beside):
         return document
     fields = {
         key: value[0] if isinstance(value, list) and len(value) == 1 else value

@@ -20,7 +20,7 @@ from rerank.files.inputs import RunLike
 from rerank.index.bound import BoundIndex, runs_of_features
 from rerank.index.checks import model_recipe
 from rerank.index.collection import Collection
-from rerank.index.query_texts import QueryTexts, listed, position_ids, texts_of_queries
+from rerank.index.query_texts import QueryTexts, position_ids, texts_of_query
 from rerank.index.resources import needed_resources
 from rerank.index.texts import TextOptions, text_features, texts_of_rows
 from rerank.index.unsupervised import applied_model
@@ -255,13 +255,12 @@ class BoundModel:
     def rerank_texts(
         self, query: str, documents: Any, k: int | None, scores: Any, field: str | None, cutoff: Cutoff | None
     ) -> list[RankedText]:
-        """Return texts in the model's order, see `rerank.rerank_texts`."""
+        """Return texts, which are `listed`, in the model's order, see `rerank.rerank_texts`."""
         if k is not None and not (isinstance(k, int | np.integer) and k >= 1):
             raise InvalidInputError(f"k: expected a number of texts from 1, got {shown(k)}. Leave it out for all.")
         if not isinstance(query, str):
             raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
-        documents = listed(documents)
-        run = self.run_of_texts(texts_of_queries(query, documents, scores), field, cutoff=cutoff)
+        run = self.run_of_texts(texts_of_query(query, documents, scores), field, cutoff=cutoff)
         return _ranked_texts(run, documents, k)
 
     def run_of_texts(

@@ -421,8 +421,10 @@ class Index(BoundIndex):
 
         """
         from rerank.index.bound_model import BoundModel
+        from rerank.index.query_texts import listed
 
-        return BoundModel.of(self, model, union=False).rerank_texts(query, documents, k, scores, field, cutoff)
+        bound = BoundModel.of(self, model, union=False)
+        return bound.rerank_texts(query, listed(documents), k, scores, field, cutoff)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the index by its path, commit and resources: another process opens it."""

@@ -63,27 +63,36 @@ class QueryTexts:
 def texts_of_queries(query: str | Mapping[str, str], documents: Any, scores: Any = None) -> QueryTexts:
     """Return the arguments of `Index.text_features` as records; raises InvalidInputError."""
     if isinstance(query, str):
-        if not query.strip():
-            raise InvalidInputError(f"query: expected text, got {shown(query)}. Write the query.")
-        query = {QUERY: query}
-        documents = {QUERY: documents}
-        scores = None if scores is None else {QUERY: scores}
-        of_query = "documents"
-    else:
-        of_query = "documents of query {!r}"
+        return texts_of_query(query, listed(documents), scores)
     topics = Topics.of(query)
     if not isinstance(documents, Mapping):
         raise InvalidInputError(
             f"documents: expected a mapping by query id for several queries, got {type(documents).__name__}. "
             "Pass the documents of each query."
         )
-    by_query = {str(name): listed(texts, of_query.format(str(name))) for name, texts in documents.items()}
+    by_query = {str(name): listed(texts, _documents_of(str(name))) for name, texts in documents.items()}
     unknown = [query_id for query_id in by_query if query_id not in topics]
     if unknown:
         raise InvalidInputError(
             f"documents: expected queries of the topics, got {shown(unknown[0])}. Give the text of every query."
         )
-    named = {query_id: _named(by_query.get(query_id, ()), of_query.format(query_id)) for query_id in topics}
+    return _query_texts(topics, by_query, scores)
+
+
+def texts_of_query(query: str, documents: Any, scores: Any = None) -> QueryTexts:
+    """Return one query and its documents, which are `listed`, as records; raises InvalidInputError."""
+    if not query.strip():
+        raise InvalidInputError(f"query: expected text, got {shown(query)}. Write the query.")
+    return _query_texts(Topics({QUERY: query}), {QUERY: documents}, None if scores is None else {QUERY: scores})
+
+
+def _documents_of(query_id: str) -> str:
+    """Return what errors call the documents of a query."""
+    return "documents" if query_id == QUERY else f"documents of query {query_id!r}"
+
+
+def _query_texts(topics: Topics, by_query: Mapping[str, Any], scores: Any) -> QueryTexts:
+    named = {query_id: _named(by_query.get(query_id, ()), _documents_of(query_id)) for query_id in topics}
     total = sum(map(len, named.values()))
     if total > MOST_TEXTS:
         raise InvalidInputError(f"documents: expected at most {MOST_TEXTS:,} texts, got {total:,}. Give them in parts.")

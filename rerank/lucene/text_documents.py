@@ -164,7 +164,7 @@ def _joined_parts(joined: tuple[str, ...] | None, names: tuple[str, ...]) -> tup
 
 def metadata_of(document: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
     """Return what a store or framework knows of a document beside its text; None where it says nothing."""
-    named = (document.get(name) for name in METADATA_KEYS)
+    named = (document[name] for name in METADATA_KEYS if name in document)
     return next((each for each in named if isinstance(each, Mapping)), None)
 
 
@@ -175,6 +175,8 @@ def of_store(document: Mapping[Any, Any], known: Collection[str], field: str) ->
     field  which the text fills, where the document has it under a name of the store
     """
     metadata = metadata_of(document)
+    if field in document and metadata is None:
+        return document
     names = [name for name in (field, *TEXT_KEYS) if isinstance(document.get(name), str)]
     unknown = [name for name in names if name not in known] if field not in document else []
     if not unknown and (metadata is None or not names):

@@ -10,6 +10,7 @@ from rerank.index.bound_model import BoundModel
 from rerank.index.collection import Collection
 from rerank.index.index import Index
 from rerank.index.passages import stored_texts, text_passages
+from rerank.index.query_texts import listed
 from rerank.index.text_collection import model_for_texts
 from rerank.lucene.documents import is_text, stored_fields
 from rerank.rankers.bases import UNSUPERVISED
@@ -92,7 +93,7 @@ class TextReranker:
         """
         if not documents:
             return []
-        ranked = self.bound.rerank_texts(query, list(documents), k, None, self.field, self.cutoff)
+        ranked = self.bound.rerank_texts(query, listed(documents), k, None, self.field, self.cutoff)
         return [(int(text.document), float(text.score)) for text in ranked]
 
     def order_with_passages(

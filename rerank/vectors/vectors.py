@@ -33,6 +33,7 @@ from rerank.runtime import store
 from rerank.runtime.elementary import array_log, log
 from rerank.runtime.fields import Field, Names, Plain, Record, Text
 from rerank.runtime.kernels import kernel
+from rerank.runtime.llvm import LINE, prefetch
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.store import Blocks, Fault, Kind, Stored, note_path
 from rerank.types import CONTENTS, FieldArrays, Floats, ForwardIndex, Ints, pointers
@@ -135,7 +136,12 @@ def _fill_sums(ptr, terms, freqs, texts, rows, weights, term_vectors, out):  # t
     """Fill `out` (n_texts, dimensions) with the weighted sums of the vectors of each text's terms."""
     for index in range(len(texts)):
         out[index] = 0.0
-        for posting in range(ptr[texts[index]], ptr[texts[index] + 1]):
+        last = ptr[texts[index] + 1]
+        for posting in range(ptr[texts[index]], last):
+            if posting + 2 < last and terms[posting + 2] < len(rows):
+                following = term_vectors[max(rows[terms[posting + 2]], 0)]
+                for dimension in range(0, out.shape[1], LINE):
+                    prefetch(following, dimension)
             term = terms[posting]
             if term >= len(rows) or rows[term] < 0:
                 continue
