@@ -10,7 +10,6 @@ take an object with `objective` and `splits`, Vespa's `xgboost("NAME.json")` the
 Vespa's rank features.
 """
 
-import io
 import math
 import re
 from collections.abc import Mapping
@@ -55,6 +54,7 @@ from rerank.exchange.registry import (
     compact_json,
     register,
 )
+from rerank.exchange.ubjson import parse_ubjson
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.json_text import parse_json
 from rerank.trees.categories import CategoryValues
@@ -65,6 +65,7 @@ IDENTITY = (  # beginnings of objectives whose base score is a score
     *("rank:", "reg:linear", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror"),
     *("reg:absoluteerror", "reg:quantileerror", "binary:logitraw", "binary:hinge"),
 )
+DEEPEST = 200  # splits: each is two brackets, and readers of JSON allow from 500 to 1,000
 
 
 @register("xgboost")
@@ -447,68 +448,3 @@ class Vespa(Format):
             "first-phase": {"expression": f"bm25({start.partition('.')[2] or CONTENTS})"},
             "second-phase": {"expression": f'firstPhase + xgboost("{name}.json")', "rerank-count": 1000},
         }
-
-
-_NUMBERS = {"i": ">i1", "U": ">u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
-_CONSTANTS = {"Z": None, "T": True, "F": False}
-DEEPEST_UBJSON = 64
-DEEPEST = 200  # splits: each is two brackets, and readers of JSON allow from 500 to 1,000
-
-
-def parse_ubjson(content: bytes) -> Any:
-    """Return the value of a UBJSON text; raises FormatFault where it is none."""
-    file = io.BytesIO(content)
-    value = _value(file, _marker(file), 0)
-    if file.read(1):
-        raise FormatFault("one UBJSON value", "more bytes behind it")
-    return value
-
-
-def _value(file: io.BytesIO, marker: str, depth: int) -> Any:
-    """Return the value that follows its marker."""
-    if marker in _CONSTANTS:
-        return _CONSTANTS[marker]
-    if marker in _NUMBERS:
-        return _numbers(file, marker, 1)[0]
-    if marker == "S":
-        return _name(file, depth)
-    if marker not in "[{" or depth >= DEEPEST_UBJSON:
-        raise FormatFault("a UBJSON value", f"the marker {marker!r} at byte {file.tell()}")
-    kind = _marker(file) if _next_is(file, b"$") else ""
-    count = int(_value(file, _marker(file), depth + 1)) if _next_is(file, b"#") else None
-    if marker == "[" and kind:
-        return _numbers(file, kind, count or 0)
-    items: list[tuple[str, Any]] = []
-    end = b"]" if marker == "[" else b"}"
-    while len(items) < count if count is not None else not _next_is(file, end):
-        key = _name(file, depth) if marker == "{" else ""
-        items.append((key, _value(file, kind or _marker(file), depth + 1)))
-    return dict(items) if marker == "{" else [value for _, value in items]
-
-
-def _marker(file: io.BytesIO) -> str:
-    return _bytes(file, 1).decode("latin-1")
-
-
-def _name(file: io.BytesIO, depth: int) -> str:
-    return _bytes(file, int(_value(file, _marker(file), depth + 1))).decode()
-
-
-def _numbers(file: io.BytesIO, marker: str, count: int) -> list[Any]:
-    kind = np.dtype(_NUMBERS[marker])
-    values = np.frombuffer(_bytes(file, count * kind.itemsize), dtype=kind)
-    return values.astype(kind.newbyteorder("=")).tolist()  # type: ignore[no-any-return]
-
-
-def _bytes(file: io.BytesIO, size: int) -> bytes:
-    content = file.read(min(max(size, 0), len(file.getbuffer())))
-    if len(content) != size:
-        raise FormatFault("a whole UBJSON file", "one that breaks off")
-    return content
-
-
-def _next_is(file: io.BytesIO, sign: bytes) -> bool:
-    """Return whether a sign follows, and pass over it."""
-    follows = file.getbuffer()[file.tell() : file.tell() + 1] == sign
-    file.seek(follows, io.SEEK_CUR)
-    return follows

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, RerankError
-from rerank.exchange.xgboost import parse_ubjson
+from rerank.exchange.ubjson import parse_ubjson
 from tests.exchange.conftest import NAMES, random_model
 from tests.exchange.test_categories import model_with_sets
 from tests.rankers.conftest import model_from_dict

@@ -19,11 +19,8 @@ from prometheus_client import REGISTRY  # noqa: E402
 from uvicorn import Server  # noqa: E402
 
 from rerank.service.app import Service  # noqa: E402
-from rerank.service.server import (  # noqa: E402
-    bound_socket,
-    config_of,
-    make_app,
-)
+from rerank.service.endpoints import make_app  # noqa: E402
+from rerank.service.server import bound_socket, config_of  # noqa: E402
 from rerank.service.settings import Limits, Settings  # noqa: E402
 
 LIMITS = Limits(body_bytes=200_000, documents=100, read_seconds=2.0, deadline=20.0)
