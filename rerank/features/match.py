@@ -259,7 +259,7 @@ def match(candidates: CandidateBatch, field: FieldArrays) -> FieldBlock:
 
 
 @kernel()
-def _fill_frequencies(terms, all_doc_freq, all_collection_freq, doc_freq, collection_freq):  # type: ignore[no-untyped-def]
+def _fill_frequencies(terms, all_doc_freq, all_collection_freq, doc_freq, collection_freq):
     """Fill `doc_freq` and `collection_freq` (n_query_terms,), which are 0 before, of the terms that have some."""
     for index in range(len(terms)):
         if 0 <= terms[index] < len(all_doc_freq):
@@ -268,7 +268,7 @@ def _fill_frequencies(terms, all_doc_freq, all_collection_freq, doc_freq, collec
 
 
 @kernel()
-def _fill_matches(queries, postings, slot_of, tf_ptr, tf, first_tokens):  # type: ignore[no-untyped-def]
+def _fill_matches(queries, postings, slot_of, tf_ptr, tf, first_tokens):
     """Fill `tf` and `first_tokens` (n_matches,), which are 0 before, see `FieldBlock.matches`.
 
     queries   query_ptr, docs, term_ptr, terms as in CandidateBatch

@@ -53,7 +53,7 @@ def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
 
 
 @kernel()
-def _fill_idf(doc_freq, n_docs_with, out):  # type: ignore[no-untyped-def]
+def _fill_idf(doc_freq, n_docs_with, out):
     """Fill `out` (n_terms,) with the idf of terms; 0 where no document holds them."""
     for term in range(len(doc_freq)):
         df = np.float64(doc_freq[term])
@@ -133,7 +133,7 @@ def burstiness(doc_freq: ArrayLike, collection_freq: ArrayLike, n_docs_with: int
 
 
 @kernel()
-def _fill_burstiness(doc_freq, collection_freq, n_docs_with, out):  # type: ignore[no-untyped-def]
+def _fill_burstiness(doc_freq, collection_freq, n_docs_with, out):
     """Fill `out` (n_terms,), see `burstiness`."""
     for term in range(len(doc_freq)):
         df = max(doc_freq[term], 1) / n_docs_with
@@ -152,7 +152,7 @@ def vector_norms(field: FieldArrays) -> Floats:
 
 
 @kernel()
-def _fill_norms(doc_ptr, terms, freqs, idf, out):  # type: ignore[no-untyped-def]
+def _fill_norms(doc_ptr, terms, freqs, idf, out):
     """Fill `out` (n_docs,) with sqrt(sum of (tf * idf)^2) over each document's postings."""
     for doc in range(len(out)):
         total = 0.0

@@ -47,7 +47,7 @@ def bm25_scores(
 
 
 @kernel()
-def _add_bm25(query_ptr, term_ptr, tf, weights, inverse, out):  # type: ignore[no-untyped-def]
+def _add_bm25(query_ptr, term_ptr, tf, weights, inverse, out):
     """Add BM25 to `out` (n_rows,) float64: a float32 for each term.
 
     weights  (n_query_terms,) float32 qtf * idf

@@ -57,7 +57,7 @@ class ExpansionFeatures(DocumentFamily):
 
 
 @kernel()
-def _add_by_word(words, weights, ptr, numbers, values, out):  # type: ignore[no-untyped-def]
+def _add_by_word(words, weights, ptr, numbers, values, out):
     """Add to `out` the values of some words times their weights, at the numbers of documents or queries.
 
     ptr, numbers, values  of all words: values of word w are [ptr[w], ptr[w + 1])
@@ -130,7 +130,7 @@ def relevant_to_nearest(cosines: Floats, history: IndexHistory, query: HistoryQu
 
 
 @kernel()
-def _add_gains(cosines, most, power, doc_ptr, docs, gains, out):  # type: ignore[no-untyped-def]
+def _add_gains(cosines, most, power, doc_ptr, docs, gains, out):
     """Add cosine^power * gain to `out` (n_docs,) for the `most` queries of the greatest cosines above 0.
 
     doc_ptr, docs, gains  documents and gains of query q are [doc_ptr[q], doc_ptr[q + 1])
@@ -219,7 +219,7 @@ def padded_units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 @kernel()
-def _fill_products(units, vector, out):  # type: ignore[no-untyped-def]
+def _fill_products(units, vector, out):
     """Fill `out` (n_queries,) with the products of each row and a vector, whose length is a multiple of 16."""
     sums = np.empty(16, np.float32)
     for query in range(len(units)):

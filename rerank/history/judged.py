@@ -239,7 +239,7 @@ def digests_of(forward: ForwardIndex, docs: Ints) -> NDArray[np.uint64]:
 
 
 @kernel()
-def _fill_digests(doc_ptr, terms, freqs, docs, out):  # type: ignore[no-untyped-def]
+def _fill_digests(doc_ptr, terms, freqs, docs, out):
     """Fill out (k,) uint64 with the digests of documents (k,) int64."""
     for i in range(docs.shape[0]):
         if docs[i] >= 0:

@@ -134,7 +134,7 @@ def with_smoothed(score: Feature) -> tuple[Feature, Feature]:
 
 
 @kernel()
-def _emit(scores, near_docs, cosines, rows, out):  # type: ignore[no-untyped-def]
+def _emit(scores, near_docs, cosines, rows, out):
     """Fill `out` (n_rows, 2): the score of each row's document, and its mean over the nearest documents."""
     for row in range(len(rows)):
         doc = rows[row]

@@ -67,7 +67,7 @@ def document_neighbours(forward: ForwardIndex, threads: int | None = None) -> Ne
 
 
 @kernel()
-def _fill_heaviest(postings, idf, ptr, first, last, out_terms, out_weights):  # type: ignore[no-untyped-def]
+def _fill_heaviest(postings, idf, ptr, first, last, out_terms, out_weights):
     """Fill terms (ascending) and weights of the documents [first, last)."""
     doc_ptr, terms, freqs = postings
     for doc in range(first, last):
@@ -90,7 +90,7 @@ def _fill_heaviest(postings, idf, ptr, first, last, out_terms, out_weights):  # 
 
 
 @helper()
-def _heaviest(weights, most):  # type: ignore[no-untyped-def]
+def _heaviest(weights, most):
     """Return whether each weight is one of the `most` greatest, of equal ones the earlier, (n,) bool."""
     best = np.empty(most, np.int64)
     values = np.empty(most, np.float64)
@@ -104,7 +104,7 @@ def _heaviest(weights, most):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _fill_nearest(forward, inverted, most, first, last, out_docs, out_cosines):  # type: ignore[no-untyped-def]
+def _fill_nearest(forward, inverted, most, first, last, out_docs, out_cosines):
     """Fill the nearest documents of the documents [first, last)."""
     ptr, terms, weights = forward
     term_ptr, docs, doc_weights = inverted
@@ -132,7 +132,7 @@ def _fill_nearest(forward, inverted, most, first, last, out_docs, out_cosines): 
 
 
 @helper()
-def _insert(doc, value, docs, values, count):  # type: ignore[no-untyped-def]
+def _insert(doc, value, docs, values, count):
     """Insert a document, or a term's index, into a list by value, descending, then number; return the list's length."""
     if count == len(docs) and (values[-1] > value or (values[-1] == value and docs[-1] < doc)):
         return count

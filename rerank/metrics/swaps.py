@@ -10,7 +10,7 @@ from rerank.runtime.kernels import helper, kernel
 
 
 @helper()
-def _cleared_block(query_ptr, out, out_ptr, q):  # type: ignore[no-untyped-def]
+def _cleared_block(query_ptr, out, out_ptr, q):
     """Return the first row of a query, its number of documents, and its block, set to 0: a row for each first rank."""
     first = query_ptr[q]
     n = query_ptr[q + 1] - first
@@ -20,7 +20,7 @@ def _cleared_block(query_ptr, out, out_ptr, q):  # type: ignore[no-untyped-def]
 
 
 @kernel(parallel=True)
-def fill_ap(relevant, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore[no-untyped-def]
+def fill_ap(relevant, query_ptr, scales, cutoff, out, out_ptr):
     """Fill the blocks of |ΔAP|; a thread takes a query at a time.
 
     relevant  (n_rows,) bool in rank order
@@ -50,13 +50,13 @@ def fill_ap(relevant, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore[
 
 
 @helper()
-def _value(rank, n, cutoff):  # type: ignore[no-untyped-def]
+def _value(rank, n, cutoff):
     """Return 1 / rank, for ranks from 0; 0 beyond the list or the cutoff."""
     return 1.0 / (rank + 1) if rank < min(n, cutoff) else 0.0
 
 
 @kernel(parallel=True)
-def fill_rr(relevant, query_ptr, cutoff, out, out_ptr):  # type: ignore[no-untyped-def]
+def fill_rr(relevant, query_ptr, cutoff, out, out_ptr):
     """Fill the blocks of |ΔRR|; a thread takes a query at a time.
 
     relevant  (n_rows,) bool in rank order
@@ -80,7 +80,7 @@ def fill_rr(relevant, query_ptr, cutoff, out, out_ptr):  # type: ignore[no-untyp
 
 
 @kernel(parallel=True)
-def fill_err(stopping, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore[no-untyped-def]
+def fill_err(stopping, query_ptr, scales, cutoff, out, out_ptr):
     """Fill the blocks of |ΔERR|; a thread takes a query at a time, and n^2 steps for a list (Burges 2010, section 3).
 
     stopping  (n_rows,) float64 in rank order: R, below 1
@@ -112,7 +112,7 @@ def fill_err(stopping, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore
 
 
 @kernel(parallel=True)
-def fill_pairs(labels, balances, query_ptr, scales, out, out_ptr):  # type: ignore[no-untyped-def]
+def fill_pairs(labels, balances, query_ptr, scales, out, out_ptr):
     """Fill the blocks of the change in pairs in the right order; a thread takes a query at a time.
 
     labels    (n_rows,) float64 in rank order

@@ -189,7 +189,7 @@ class LambdaRankObjective(LambdaObjective):
 
 
 @helper()
-def _move_up(order, rank, scores, rows):  # type: ignore[no-untyped-def]
+def _move_up(order, rank, scores, rows):
     """Move the column at `rank` up to the rank of its score; of equal scores the earlier row is first."""
     column = order[rank]
     while rank > 0:
@@ -202,7 +202,7 @@ def _move_up(order, rank, scores, rows):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _sort_top(scores, rows, top, order):  # type: ignore[no-untyped-def]
+def _sort_top(scores, rows, top, order):
     """Bring the `top` best columns to the front of order (n,), best first; the others follow in any order.
 
     A tree changes few ranks, so that an insertion sort of the last order takes hardly more than one pass.
@@ -219,7 +219,7 @@ def _sort_top(scores, rows, top, order):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-untyped-def]
+def _add_pairs(columns, top, above, below, offset, slope):
     """Add the pairs of each top document i and the documents j ranked below it; return the sum of |lambda_ij| / sigma.
 
     With e = exp(sigma s), 1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j): one exponential for each document, not
@@ -273,7 +273,7 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
 
 
 @helper()
-def _load_documents(scores, gains, rows, row_weights, sigma, columns):  # type: ignore[no-untyped-def]
+def _load_documents(scores, gains, rows, row_weights, sigma, columns):
     """Fill the columns of one query's documents, but for their discounts; return the best and the worst score.
 
     scores, row_weights  (n,) by row; row_weights may be empty
@@ -298,7 +298,7 @@ def _load_documents(scores, gains, rows, row_weights, sigma, columns):  # type: 
 
 
 @helper()
-def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hess):  # type: ignore[no-untyped-def]
+def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hess):
     """Fill the gradients of one query; scratch (7, longest query + LANES) float64."""
     first = ranking.query_ptr[query]
     last = ranking.query_ptr[query + 1]
@@ -336,7 +336,7 @@ def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hes
 
 
 @helper()
-def _fill_part(part, ranking, by_gain, row_weights, scores, grad, hess):  # type: ignore[no-untyped-def]
+def _fill_part(part, ranking, by_gain, row_weights, scores, grad, hess):
     """Fill the gradients of one part of the queries."""
     scratch = np.empty((7, ranking.discounts.shape[0] + LANES))
     for query in range(ranking.part_ptr[part], ranking.part_ptr[part + 1]):
@@ -350,7 +350,7 @@ def _fill_part(part, ranking, by_gain, row_weights, scores, grad, hess):  # type
 
 
 @kernel(parallel=True)
-def _fill_lambdas(ranking, by_gain, row_weights, scores, grad, hess):  # type: ignore[no-untyped-def]
+def _fill_lambdas(ranking, by_gain, row_weights, scores, grad, hess):
     """Fill grad and hess (n_rows,) float64 at scores (n_rows,) float64 by `Ranking`, `ByGain` and the rows' weights."""
     for part in prange(ranking.part_ptr.shape[0] - 1):
         _fill_part(np.int64(part), ranking, by_gain, row_weights, scores, grad, hess)
@@ -444,7 +444,7 @@ class BlockLambdaRankObjective(LambdaObjective):
 
 
 @kernel(parallel=True)
-def _rank_rows(query_ptr, scores, labels, order, ranked_labels):  # type: ignore[no-untyped-def]
+def _rank_rows(query_ptr, scores, labels, order, ranked_labels):
     """Fill order (n_rows,) with the rows of each query by score, from 0; equal scores in the order of the rows.
 
     ranked_labels (n_rows,) float64 gets the labels in that order.
@@ -458,7 +458,7 @@ def _rank_rows(query_ptr, scores, labels, order, ranked_labels):  # type: ignore
 
 
 @helper()
-def _add_partners(i, partners, deltas, documents, sigma, by_distance):  # type: ignore[no-untyped-def]
+def _add_partners(i, partners, deltas, documents, sigma, by_distance):
     """Add the pairs of rank i with the later ones among its partners; return the sum of their |lambda_ij| / sigma.
 
     partners holds ranks; deltas (n,) are those of rank i. One exponential for each document:
@@ -489,7 +489,7 @@ def _add_partners(i, partners, deltas, documents, sigma, by_distance):  # type: 
 
 
 @helper()
-def _fill_ranked_query(query, batch, scores, sigma, normalize, grad, hess):  # type: ignore[no-untyped-def]
+def _fill_ranked_query(query, batch, scores, sigma, normalize, grad, hess):
     """Fill the gradients of one query of a batch."""
     first = batch.query_ptr[query]
     last = batch.query_ptr[query + 1]
@@ -526,7 +526,7 @@ def _fill_ranked_query(query, batch, scores, sigma, normalize, grad, hess):  # t
 
 
 @kernel(parallel=True)
-def _fill_blocks(batch, scores, sigma, normalize, grad, hess):  # type: ignore[no-untyped-def]
+def _fill_blocks(batch, scores, sigma, normalize, grad, hess):
     """Fill grad and hess (n_rows,) of a `RankedBatch`; a thread takes a query at a time."""
     for query in prange(batch.query_ptr.shape[0] - 1):
         _fill_ranked_query(np.int64(query), batch, scores, sigma, normalize, grad, hess)

@@ -55,7 +55,7 @@ class PlackettLuceObjective(LabelCost):
 
 
 @helper()
-def _sum_lower(scores, label, e, below):  # type: ignore[no-untyped-def]
+def _sum_lower(scores, label, e, below):
     """Fill e (n,) with the exponentials of scores, below (n,) with their sums over lower labels; return the cost.
 
     scores, label  (n,) of one query, by label, ascending
@@ -76,7 +76,7 @@ def _sum_lower(scores, label, e, below):  # type: ignore[no-untyped-def]
 
 
 @kernel(parallel=True)
-def _fill_draws(query_ptr, best_last, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
+def _fill_draws(query_ptr, best_last, labels, scores, weights, grad, hess, costs):
     """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time.
 
     In prefix-sum form: upwards in label, `below` has the sums of e of all lower labels; downwards, `shares` sums
@@ -156,7 +156,7 @@ class CrossEntropyNDCG(LabelObjective):
 
 
 @kernel(parallel=True)
-def _fill_cross_entropy(query_ptr, scores, targets, weights, grad, hess):  # type: ignore[no-untyped-def]
+def _fill_cross_entropy(query_ptr, scores, targets, weights, grad, hess):
     """Fill gradient and curvature; a thread takes a query at a time."""
     for q in prange(query_ptr.shape[0] - 1):
         first = query_ptr[q]

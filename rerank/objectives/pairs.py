@@ -50,7 +50,7 @@ WIDEST = 600.0  # margin: exp(710) overflows
 
 
 @helper()
-def _cleared_rows(query_ptr, q, grad, hess):  # type: ignore[no-untyped-def]
+def _cleared_rows(query_ptr, q, grad, hess):
     """Return the first row of a query and that of the next one, after setting their grad and hess to 0."""
     first = query_ptr[q]
     last = query_ptr[q + 1]
@@ -72,7 +72,7 @@ class RankNetObjective(LabelObjective):
 
 
 @helper()
-def _add_logistic_pairs(e, label, grad, hess):  # type: ignore[no-untyped-def]
+def _add_logistic_pairs(e, label, grad, hess):
     """Add all pairs of a query to grad and hess (n,); e (n,) exponentials of scores; label (n,) descending."""
     below = 0  # where the lower labels start
     for i in range(label.shape[0]):
@@ -92,7 +92,7 @@ def _add_logistic_pairs(e, label, grad, hess):  # type: ignore[no-untyped-def]
 
 
 @kernel(parallel=True)
-def _fill_logistic(query_ptr, best_first, labels, scores, weights, sigma, grad, hess):  # type: ignore[no-untyped-def]
+def _fill_logistic(query_ptr, best_first, labels, scores, weights, sigma, grad, hess):
     """Fill gradient and curvature; a thread takes a query at a time."""
     for q in prange(query_ptr.shape[0] - 1):
         first = query_ptr[q]
@@ -125,7 +125,7 @@ class GBRankObjective(LabelObjective):
 
 
 @kernel(parallel=True)
-def _fill_targets(query_ptr, best_first, labels, scores, weights, tau, grad, hess):  # type: ignore[no-untyped-def]
+def _fill_targets(query_ptr, best_first, labels, scores, weights, tau, grad, hess):
     """Fill gradient and curvature; a thread takes a query at a time."""
     for q in prange(query_ptr.shape[0] - 1):
         first, last = _cleared_rows(query_ptr, q, grad, hess)
@@ -157,7 +157,7 @@ class Hinge(LabelCost):
 
 
 @kernel(parallel=True)
-def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
+def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):
     """Fill gradient, pairs inside the margin, and each query's unweighted cost; a thread takes a query at a time.
 
     For each label but the lowest: its documents as the better ones, in order of score, against all lower ones.
@@ -172,7 +172,7 @@ def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):  # type
 
 
 @helper()
-def _add_level(order, labels, scores, label, weight, grad, hess):  # type: ignore[no-untyped-def]
+def _add_level(order, labels, scores, label, weight, grad, hess):
     """Add the pairs of the documents with this label and all lower ones; return their cost.
 
     order (n,) rows by score, ascending. Downwards the documents of lower label with s_j > s_i - 1 are summed, upwards
@@ -224,7 +224,7 @@ class PairwiseExponential(LabelCost):
 
 
 @helper()
-def _add_others(rows, labels, scores, middle, weight, sign, grad, hess):  # type: ignore[no-untyped-def]
+def _add_others(rows, labels, scores, middle, weight, sign, grad, hess):
     """Add each row's pairs with the rows of other labels before it; return the cost of all pairs.
 
     rows  by label: ascending where `sign` is 1, a row is then the better one of its pairs; descending where it is -1
@@ -248,7 +248,7 @@ def _add_others(rows, labels, scores, middle, weight, sign, grad, hess):  # type
 
 
 @kernel(parallel=True)
-def _fill_potentials(query_ptr, best_last, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
+def _fill_potentials(query_ptr, best_last, labels, scores, weights, grad, hess, costs):
     """Fill gradient, curvature and each query's cost; best_last (n_rows,) are rows by query, then label, ascending."""
     for q in prange(query_ptr.shape[0] - 1):
         first, last = _cleared_rows(query_ptr, q, grad, hess)

@@ -101,7 +101,7 @@ def choose(scores: Floats, vectors: NDArray[np.float32], weight: float) -> tuple
 
 
 @kernel()
-def _fill_units(vectors, out):  # type: ignore[no-untyped-def]
+def _fill_units(vectors, out):
     """Fill `out` with the vectors (n_docs, dimensions) at length 1; a zero vector remains."""
     for doc in range(vectors.shape[0]):
         norm = np.sqrt(dot(vectors[doc], vectors[doc]))
@@ -111,7 +111,7 @@ def _fill_units(vectors, out):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _fill_products(vectors, vector, out):  # type: ignore[no-untyped-def]
+def _fill_products(vectors, vector, out):
     """Fill `out` (n_docs,) float64 with the products of vectors (n_docs, dimensions) and one."""
     for doc in range(vectors.shape[0]):
         out[doc] = dot(vectors[doc], vector)

@@ -425,7 +425,7 @@ def _ranks_in_query(labels: Floats, query: Ints) -> NDArray[np.uint64]:
 
 
 @kernel()
-def _hash_rows(words, out):  # type: ignore[no-untyped-def]
+def _hash_rows(words, out):
     """Fill out (n_rows,) uint64 with FNV-1a over each row's words, with a last mixing step."""
     for row in range(words.shape[0]):
         value = np.uint64(0xCBF29CE484222325)

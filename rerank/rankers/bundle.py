@@ -61,7 +61,7 @@ def minimise_by_bundle(
 
 
 @kernel()
-def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignore[no-untyped-def]
+def _share_out(products, offsets, tolerance, most_moves, shares):
     """Minimise 1/2 shares' products shares - offsets' shares over the simplex, from `shares` (m,), in place.
 
     products (m, m) float64, offsets (m,) float64. Ends when the slopes of no two tangents are `tolerance` apart.
@@ -86,7 +86,7 @@ def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignor
 
 
 @helper()
-def _solve(system, values):  # type: ignore[no-untyped-def]
+def _solve(system, values):
     """Replace values (n,) by the solution of system (n, n), by Gaussian elimination; by 0 where nothing curves."""
     n = values.shape[0]
     for i in range(n):
@@ -102,7 +102,7 @@ def _solve(system, values):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
+def _settle(products, slopes, low, shares):
     """Move towards the minimum over the tangents that have a share, until one of them has none left.
 
     low  a tangent with a share, against which the others' are exchanged

@@ -221,7 +221,9 @@ def least_convex(derivative: Callable[[float], float], low: float, high: float) 
 class Cost:
     """The regularised cost of weights (n_inputs,), the intercept last where there is one."""
 
-    def __init__(self, inputs: NDArray[np.float32], start: Floats, objective: LabelCost, C: float, first: Floats):
+    def __init__(
+        self, inputs: NDArray[np.float32], start: Floats, objective: LabelCost, C: float, first: Floats
+    ) -> None:
         """Take standardized inputs (n_rows, n_inputs) and the starting scores (n_rows,), in units of the objective.
 
         first  (n_weights,) weights at which a search may begin

@@ -92,7 +92,7 @@ class Net:
 
 
 @kernel()
-def _fill_activations(bias, sums):  # type: ignore[no-untyped-def]
+def _fill_activations(bias, sums):
     """Replace sums (n_rows, n_hidden) by tanh(sums + bias), to within 1e-16."""
     for row in range(sums.shape[0]):
         for unit in range(sums.shape[1]):

@@ -247,7 +247,7 @@ def _slope(objective: CostObjective, scores: Floats, h: Floats | NDArray[np.bool
 
 
 @kernel(parallel=True)
-def _sum_by_byte(blocks, potentials, out):  # type: ignore[no-untyped-def]
+def _sum_by_byte(blocks, potentials, out):
     """Fill out (n_blocks * 16, 256) float64 with the potentials' sum by the byte of each column; one thread a block.
 
     blocks (n_blocks, n_rows, 16) uint8, potentials (n_rows,) float64

@@ -45,7 +45,7 @@ def standardised(data: RankingData, names: Sequence[str]) -> dict[str, Floats]:
 
 
 @kernel()
-def _standardise(query_ptr, is_first, values):  # type: ignore[no-untyped-def]
+def _standardise(query_ptr, is_first, values):
     """Put z in place of the values (n_rows,) of a score, by mean and deviation of those of each query that are first.
 
     is_first  (n_rows,) bool

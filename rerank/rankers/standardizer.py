@@ -126,7 +126,7 @@ def _sums(X: NDArray[np.float32], rows: Ints, means: Floats) -> Floats:
 
 
 @kernel()
-def _add_values(X, rows, means, out):  # type: ignore[no-untyped-def]
+def _add_values(X, rows, means, out):
     """Add to out (3, n_features) what `_sums` returns of some rows."""
     for row in rows:
         for feature in range(X.shape[1]):
@@ -139,7 +139,7 @@ def _add_values(X, rows, means, out):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _fill_inputs(X, rows, features, of_missing, means, scales, out):  # type: ignore[no-untyped-def]
+def _fill_inputs(X, rows, features, of_missing, means, scales, out):
     """Fill out (n_rows, n_inputs) float32 or float64 with the inputs of X[rows]."""
     values = np.empty(features.shape[0])  # gathered first, so that the rest is done for several inputs at a time
     for i in range(rows.shape[0]):
@@ -155,7 +155,7 @@ def _fill_inputs(X, rows, features, of_missing, means, scales, out):  # type: ig
 
 
 @kernel()
-def _add_words(words, first, out):  # type: ignore[no-untyped-def]
+def _add_words(words, first, out):
     """Add to out (n_inputs,) uint64 random bits of the words (n_rows, n_inputs) uint32 of each input and their rows.
 
     first  number of the first row, uint64

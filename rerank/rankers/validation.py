@@ -45,7 +45,7 @@ class Validation:
 
 
 @kernel(parallel=True)
-def _insert_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
+def _insert_labels(query_ptr, scores, labels, out_ptr, out):
     """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
     for q in prange(query_ptr.shape[0] - 1):
         rows = slice(query_ptr[q], query_ptr[q + 1])
@@ -53,7 +53,7 @@ def _insert_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-
 
 
 @kernel(parallel=True)
-def _sort_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
+def _sort_labels(query_ptr, scores, labels, out_ptr, out):
     """Fill out as `_insert_labels` does, but sort all rows of a query; Numba takes seconds to compile its sort."""
     for q in prange(query_ptr.shape[0] - 1):
         first = query_ptr[q]
@@ -63,7 +63,7 @@ def _sort_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-un
 
 
 @helper()
-def _insert_best(scores, labels, ranked):  # type: ignore[no-untyped-def]
+def _insert_best(scores, labels, ranked):
     """Fill ranked (depth,) with the labels of the best rows of one query, which are kept in order."""
     depth = ranked.shape[0]
     best = np.empty(depth)

@@ -174,7 +174,7 @@ def _measured(lines: Lines, measure: Measure, query: int) -> tuple[Floats, Float
 
 
 @kernel()
-def keep_order(query_ptr, order, scores):  # type: ignore[no-untyped-def]
+def keep_order(query_ptr, order, scores):
     """Lower scores (n_rows,) float32 that are not below those before them; equal ones may follow by ascending row."""
     for q in range(query_ptr.shape[0] - 1):
         for position in range(query_ptr[q] + 1, query_ptr[q + 1]):

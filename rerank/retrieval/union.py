@@ -185,7 +185,7 @@ def _pooled(hits: Sequence[Hits], n_docs: int) -> tuple[Ints, Ints, Ints]:
 
 
 @kernel()
-def _pool(query_ptrs, found, slots, docs, rows, query_ptr):  # type: ignore[no-untyped-def]
+def _pool(query_ptrs, found, slots, docs, rows, query_ptr):
     """Fill `docs`, `rows` and `query_ptr`, see `_pooled`.
 
     query_ptrs  (n_sources, n_queries + 1) rows of each query in `found`, the documents of all sources

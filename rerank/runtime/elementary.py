@@ -45,7 +45,7 @@ _log2 = helper()(arithmetic.log2)
 
 
 @helper()
-def exp(x):  # type: ignore[no-untyped-def]
+def exp(x):
     """Return e^x of a float64."""
     near = x if x < 710.0 else 710.0  # of which e^x is infinite; NaN, too, until the last line
     result = _exp(near if near > -746.0 else -746.0)  # and here 0
@@ -53,7 +53,7 @@ def exp(x):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _reduced(x):  # type: ignore[no-untyped-def]
+def _reduced(x):
     """Return (k, f) with x = 2^k (1 + f) of a positive normal x, 1 + f from sqrt(1/2) to sqrt(2)."""
     bits = np.float64(x).view(np.int64) + (ONE - SQRT_HALF)
     power = (bits >> FRACTION_BITS) - BIAS
@@ -61,7 +61,7 @@ def _reduced(x):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _remainder(f):  # type: ignore[no-untyped-def]
+def _remainder(f):
     """Return log(1 + f) - f + f^2 / 2 of an f that `_reduced` returns."""
     s = f / (2.0 + f)
     z = s * s
@@ -72,13 +72,13 @@ def _remainder(f):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _limit(x):  # type: ignore[no-untyped-def]
+def _limit(x):
     """Return the logarithm of 0, infinity, NaN or a negative number."""
     return -np.inf if x == 0.0 else (x if x > 0.0 or x != x else np.nan)
 
 
 @helper()
-def log(x):  # type: ignore[no-untyped-def]
+def log(x):
     """Return the natural logarithm of a float64."""
     if not 0.0 < x < np.inf:
         return _limit(x)
@@ -88,7 +88,7 @@ def log(x):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def log1p(x):  # type: ignore[no-untyped-def]
+def log1p(x):
     """Return log(1 + x) of a float64."""
     if not -1.0 < x < np.inf:
         return _limit(x + 1.0)
@@ -104,7 +104,7 @@ def log1p(x):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def log2(x):  # type: ignore[no-untyped-def]
+def log2(x):
     """Return the logarithm to base 2 of a float64, exact for powers of 2."""
     if not 0.0 < x < np.inf:
         return _limit(x)
@@ -112,7 +112,7 @@ def log2(x):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def dot(left, right):  # type: ignore[no-untyped-def]
+def dot(left, right):
     """Return the dot product of two vectors of float32, a float32."""
     whole = left.shape[0] // LANES32 * LANES32
     total = same(np.float32(0.0))
@@ -125,7 +125,7 @@ def dot(left, right):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def random_bits(seed, number):  # type: ignore[no-untyped-def]
+def random_bits(seed, number):
     """Return 64 random bits for a seed and a number, all uint64: output `number` of SplitMix64."""
     bits = seed + number * _GOLDEN
     bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -134,28 +134,28 @@ def random_bits(seed, number):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _fill_exp(values, out):  # type: ignore[no-untyped-def]
+def _fill_exp(values, out):
     """Fill out (n,) float64 with e^x of values (n,) float64."""
     for i in range(values.shape[0]):
         out[i] = exp(values[i])
 
 
 @kernel()
-def _fill_log(values, out):  # type: ignore[no-untyped-def]
+def _fill_log(values, out):
     """Fill out (n,) float64 with the natural logarithms of values (n,) float64."""
     for i in range(values.shape[0]):
         out[i] = log(values[i])
 
 
 @kernel()
-def _fill_log1p(values, out):  # type: ignore[no-untyped-def]
+def _fill_log1p(values, out):
     """Fill out (n,) float64 with log(1 + x) of values (n,) float64."""
     for i in range(values.shape[0]):
         out[i] = log1p(values[i])
 
 
 @kernel()
-def _fill_log2(values, out):  # type: ignore[no-untyped-def]
+def _fill_log2(values, out):
     """Fill out (n,) float64 with the logarithms to base 2 of values (n,) float64."""
     for i in range(values.shape[0]):
         out[i] = log2(values[i])

@@ -35,7 +35,7 @@ LINE = 16  # values of 4 bytes in a cache line
 class Lanes(types.Type):
     """The type of a vector: of LANES float64 or of LANES32 float32."""
 
-    def __init__(self, dtype):  # type: ignore[no-untyped-def]
+    def __init__(self, dtype):
         self.dtype = dtype
         self.count = LANES if dtype == types.float64 else LANES32
         super().__init__(f"Lanes({dtype}, {self.count})")
@@ -45,7 +45,7 @@ class Lanes(types.Type):
 class _LanesModel(models.PrimitiveModel):
     """A vector of LLVM."""
 
-    def __init__(self, manager, lanes):  # type: ignore[no-untyped-def]
+    def __init__(self, manager, lanes):
         element = manager.lookup(lanes.dtype).get_value_type()
         super().__init__(manager, lanes, ir.VectorType(element, lanes.count))  # type: ignore[no-untyped-call]
 
@@ -53,7 +53,7 @@ class _LanesModel(models.PrimitiveModel):
 class _Elementwise(AbstractTemplate):
     """The type of an operation on vectors of one type."""
 
-    def generic(self, args, keywords):  # type: ignore[no-untyped-def]
+    def generic(self, args, keywords):
         if isinstance(args[0], Lanes) and all(other == args[0] for other in args):
             return signature(args[0], *args)
         return None
@@ -74,7 +74,7 @@ for _operator, _method in (
     lower_builtin(_operator, Lanes, Lanes)(_operation(_method))
 
 
-def _place(context, builder, array_type, array, index):  # type: ignore[no-untyped-def]
+def _place(context, builder, array_type, array, index):
     """Return a pointer to the vector that starts at array[index], and the alignment of an element."""
     data = context.make_array(array_type)(context, builder, array)
     lanes = context.get_value_type(Lanes(array_type.dtype))
@@ -83,10 +83,10 @@ def _place(context, builder, array_type, array, index):  # type: ignore[no-untyp
 
 
 @intrinsic
-def load(typing, array, index):  # type: ignore[no-untyped-def]
+def load(typing, array, index):
     """Return the vector that starts at array[index], of a contiguous array."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         place, align = _place(context, builder, signature.args[0], *arguments)
         return builder.load(place, align=align)
 
@@ -94,10 +94,10 @@ def load(typing, array, index):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def store(typing, array, index, lanes):  # type: ignore[no-untyped-def]
+def store(typing, array, index, lanes):
     """Put a vector at array[index] and the elements after it."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         place, align = _place(context, builder, signature.args[0], *arguments[:2])
         builder.store(arguments[2], place, align=align)
         return context.get_dummy_value()
@@ -106,10 +106,10 @@ def store(typing, array, index, lanes):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def same(typing, value):  # type: ignore[no-untyped-def]
+def same(typing, value):
     """Return a vector whose elements are all the value."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         lanes = context.get_value_type(signature.return_type)
         whole = builder.insert_element(ir.Constant(lanes, ir.Undefined), arguments[0], ir.Constant(ir.IntType(32), 0))
         mask = ir.Constant(ir.VectorType(ir.IntType(32), lanes.count), [0] * lanes.count)
@@ -119,10 +119,10 @@ def same(typing, value):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def positive(typing, lanes):  # type: ignore[no-untyped-def]
+def positive(typing, lanes):
     """Return the larger of each element and 0."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         zero = ir.Constant(arguments[0].type, [0.0] * signature.return_type.count)
         return builder.select(builder.fcmp_ordered(">", arguments[0], zero), arguments[0], zero)
 
@@ -130,10 +130,10 @@ def positive(typing, lanes):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def absolute(typing, lanes):  # type: ignore[no-untyped-def]
+def absolute(typing, lanes):
     """Return the absolute values."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         kind = signature.return_type
         value = arguments[0].type
         name = f"llvm.fabs.v{kind.count}f{kind.dtype.bitwidth}"
@@ -145,10 +145,10 @@ def absolute(typing, lanes):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def lane_sum(typing, lanes):  # type: ignore[no-untyped-def]
+def lane_sum(typing, lanes):
     """Return the sum of the elements: of both halves, then of both halves of these sums, and so on."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         whole = arguments[0]
         count = signature.args[0].count
         while count > 1:
@@ -164,10 +164,10 @@ def lane_sum(typing, lanes):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def prefetch(typing, array, index):  # type: ignore[no-untyped-def]
+def prefetch(typing, array, index):
     """Load the cache line of array[index], a value or the start of a row, without waiting for it; any index will do."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         array_type, index_type = signature.args
         data = context.make_array(array_type)(context, builder, arguments[0])
         byte = ir.IntType(8).as_pointer()

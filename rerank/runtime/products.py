@@ -77,7 +77,7 @@ def _in_blocks(task: Callable[[slice], None], n_rows: int, work: int, step: int 
 
 
 @kernel()
-def _fill_dots(left, right, out):  # type: ignore[no-untyped-def]
+def _fill_dots(left, right, out):
     """Fill out (n,) with left (n, p) times right (p,); eight sums at a time."""
     size = right.shape[0]
     whole = size - size % 8
@@ -105,7 +105,7 @@ def _fill_dots(left, right, out):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _fill_cross_product(left, right, out):  # type: ignore[no-untyped-def]
+def _fill_cross_product(left, right, out):
     """Fill out (p, q) with left' (p, n) times right (n, q)."""
     n_rows = left.shape[0]
     whole = n_rows - n_rows % 4
@@ -127,7 +127,7 @@ def _fill_cross_product(left, right, out):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _invert(matrix):  # type: ignore[no-untyped-def]
+def _invert(matrix):
     """Replace a symmetric positive definite matrix (n, n) by its inverse: Gauss and Jordan's steps in place."""
     size = matrix.shape[0]
     for step in range(size):

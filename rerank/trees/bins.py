@@ -125,14 +125,14 @@ def _learn_feature(bins: Bins, feature: int, column: NDArray[np.float32], max_bi
 
 
 @helper()
-def _between(low, high):  # type: ignore[no-untyped-def]
+def _between(low, high):
     """Return a float32 edge with low <= edge < high."""
     middle = np.float32(0.5 * np.float64(low) + 0.5 * np.float64(high))
     return middle if low <= middle < high else low
 
 
 @helper()
-def _next_distinct(column, start):  # type: ignore[no-untyped-def]
+def _next_distinct(column, start):
     """Return the index of the first value after those equal to column[start]."""
     end = start + 1
     while end < column.shape[0] and column[end] == column[start]:
@@ -141,7 +141,7 @@ def _next_distinct(column, start):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _separate_all(column, edges):  # type: ignore[no-untyped-def]
+def _separate_all(column, edges):
     """Fill edges between all distinct values; return the bins in use."""
     n_bins = 0
     for i in range(1, column.shape[0]):
@@ -152,7 +152,7 @@ def _separate_all(column, edges):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _count_light(column, max_bin):  # type: ignore[no-untyped-def]
+def _count_light(column, max_bin):
     """Return rows and bins that are left for the values with fewer rows than an even share."""
     n = column.shape[0]
     start = 0
@@ -168,7 +168,7 @@ def _count_light(column, max_bin):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _choose_edges(column, max_bin, edges):  # type: ignore[no-untyped-def]
+def _choose_edges(column, max_bin, edges):
     """Fill edges (255,) from one ascending column (n,) without missing values; return the bins in use.
 
     A value with more rows than an even share gets a bin for itself; the others share the bins that are left.

@@ -74,7 +74,7 @@ def list_exceptions(
 
 
 @kernel()
-def _fill_exceptions(blocks, first_sparse, most_freq_code, overflow, out):  # type: ignore[no-untyped-def]
+def _fill_exceptions(blocks, first_sparse, most_freq_code, overflow, out):
     """Fill out (k, 8) uint16 with the exceptions of the rows of blocks (n_blocks, k, 16)."""
     for row in range(out.shape[0]):
         n = 0
@@ -227,7 +227,7 @@ def _share_columns(n_digits: Ints, sparse: Ints) -> tuple[Ints, Ints, int]:
 
 
 @helper()
-def _find_bins(values, edges, n_bins, out):  # type: ignore[no-untyped-def]
+def _find_bins(values, edges, n_bins, out):
     """Fill out (k,) int64 with the number of edges (255,), padded with +inf, below each value: a binary search."""
     step = 1
     while 2 * step < n_bins:
@@ -240,7 +240,7 @@ def _find_bins(values, edges, n_bins, out):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _fill_blocks(X, rows, stored_features, features, stride, edges, out):  # type: ignore[no-untyped-def]
+def _fill_blocks(X, rows, stored_features, features, stride, edges, out):
     """Add the codes of some rows of X to out (n_blocks, k, 16) uint8, zero before; features are FEATURE records."""
     values = np.empty(ROWS_AT_ONCE, np.float32)
     bins = np.empty(ROWS_AT_ONCE, np.int64)

@@ -139,14 +139,14 @@ def _digests_of_states(columns: Columns, sums: Digests) -> Digests:
 
 
 @kernel()
-def _mix(values, out):  # type: ignore[no-untyped-def]
+def _mix(values, out):
     """Fill out (n,) uint64 with random bits of values (n,) uint64."""
     for i in range(values.shape[0]):
         out[i] = random_bits(values[i], np.uint64(1))  # number 0 of the seed 0 is 0
 
 
 @kernel(parallel=True)
-def _add_rows(blocks, column, digits, of_rows, out):  # type: ignore[no-untyped-def]
+def _add_rows(blocks, column, digits, of_rows, out):
     """Add the numbers of rows (n_rows,) uint64 to out (n_features, 256) uint64, by their digit of each feature.
 
     column (n_features,) int64, -1 where none; digits (n_features, 256) int64 by code; blocks (n_blocks, n_rows, 16)
@@ -163,7 +163,7 @@ def _add_rows(blocks, column, digits, of_rows, out):  # type: ignore[no-untyped-
 
 
 @kernel()
-def _add_states(blocks, states, out):  # type: ignore[no-untyped-def]
+def _add_states(blocks, states, out):
     """Add the states of codes (n_columns, 256) uint64 to out (n_rows,) uint64."""
     for block in range(blocks.shape[0]):
         for row in range(out.shape[0]):

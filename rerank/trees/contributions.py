@@ -200,7 +200,7 @@ def _tables(
 
 
 @kernel()
-def _add_rows(ptr, edges, arrays, tables, X, out):  # type: ignore[no-untyped-def]
+def _add_rows(ptr, edges, arrays, tables, X, out):
     """Add the contributions of all trees to the rows of out (n_rows, n_features + 1); see `ContributionForest`.
 
     Rows are taken in blocks: the innermost loops run over the rows of a block and compile to vector instructions.
@@ -236,14 +236,14 @@ def _add_rows(ptr, edges, arrays, tables, X, out):  # type: ignore[no-untyped-de
 
 
 @helper()
-def _is_member(words, value):  # type: ignore[no-untyped-def]
+def _is_member(words, value):
     """Return whether a category is in a set of 32 a word."""
     category = np.int64(value) if 0.0 <= value < 32.0 * words.shape[0] else np.int64(-1)
     return category >= 0 and (words[category >> 5] >> np.uint32(category & 31)) & np.uint32(1) == np.uint32(1)
 
 
 @helper()
-def _follow(edges, arrays, X, first, n_rows, follows):  # type: ignore[no-untyped-def]
+def _follow(edges, arrays, X, first, n_rows, follows):
     """Fill follows (n_edges + 1, BLOCK): whether a row passes an edge and those above with the same feature."""
     feature, threshold, missing_left, _, set_ptr, set_bits = arrays
     for number in range(1, len(edges), 2):
@@ -264,7 +264,7 @@ def _follow(edges, arrays, X, first, n_rows, follows):  # type: ignore[no-untype
 
 
 @helper()
-def _multiply(edges, leaf_value, factors, weight, width, follows, sums):  # type: ignore[no-untyped-def]
+def _multiply(edges, leaf_value, factors, weight, width, follows, sums):
     """Carry the products down the tree, into sums (n_edges + 1, points, BLOCK); a leaf's is scaled by its value."""
     for number in range(1, len(edges) + 1):
         edge = edges[number - 1]
@@ -283,7 +283,7 @@ def _multiply(edges, leaf_value, factors, weight, width, follows, sums):  # type
 
 
 @helper()
-def _add_up(ratios, number, width, follows, sums, parent, added):  # type: ignore[no-untyped-def]
+def _add_up(ratios, number, width, follows, sums, parent, added):
     """Fill added (BLOCK,) with the sum over points and the two edges of a node of ratio times sums; sum the two."""
     added[:] = 0.0
     for k in range(width):
@@ -300,7 +300,7 @@ def _add_up(ratios, number, width, follows, sums, parent, added):  # type: ignor
 
 
 @helper()
-def _take_off(ratios, number, width, follows, sums, added):  # type: ignore[no-untyped-def]
+def _take_off(ratios, number, width, follows, sums, added):
     """Take off added (BLOCK,) the sum over the points of an edge's ratio times sums (points, BLOCK)."""
     for k in range(width):
         at = 2 * width * (number - 1) + k

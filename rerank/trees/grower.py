@@ -47,7 +47,7 @@ def pack_gradients(
 
 
 @kernel()
-def _sum_sizes(grad, hess):  # type: ignore[no-untyped-def]
+def _sum_sizes(grad, hess):
     """Return the sums of |gradient| and hessian (k,) float64, added row by row."""
     sum_grad = 0.0
     sum_hess = 0.0
@@ -58,7 +58,7 @@ def _sum_sizes(grad, hess):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _pack(grad, hess, rows, grad_scale, hess_scale, packed):  # type: ignore[no-untyped-def]
+def _pack(grad, hess, rows, grad_scale, hess_scale, packed):
     """Fill packed (k,) int64 with the scaled gradients and hessians of rows (k,) int32; return both sums in units."""
     total_grad = np.int64(0)
     total_hess = np.int64(0)
@@ -73,7 +73,7 @@ def _pack(grad, hess, rows, grad_scale, hess_scale, packed):  # type: ignore[no-
 
 
 @kernel(parallel=True)
-def _fill_leaf_sums(grad, hess, rows, leaf_ptr, sums):  # type: ignore[no-untyped-def]
+def _fill_leaf_sums(grad, hess, rows, leaf_ptr, sums):
     """Fill sums (n_leaves, 2) float64 with gradient and hessian of each leaf's rows, added row by row.
 
     grad, hess  (n_rows,) float64
@@ -89,7 +89,7 @@ def _fill_leaf_sums(grad, hess, rows, leaf_ptr, sums):  # type: ignore[no-untype
 
 
 @kernel(parallel=True)
-def add_leaf_values(rows, leaf_ptr, leaf_value, scores):  # type: ignore[no-untyped-def]
+def add_leaf_values(rows, leaf_ptr, leaf_value, scores):
     """Add each leaf's value to the scores (n_rows,) float64 of its rows; rows, leaf_ptr as in `_fill_leaf_sums`."""
     for leaf in prange(leaf_ptr.shape[0]):
         for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):

@@ -33,7 +33,7 @@ MIN_DATA_PER_GROUP = 100.0  # rows between two splits that are tried, and of the
 
 
 @helper()
-def _add_codes(codes, value, histograms, n):  # type: ignore[no-untyped-def]
+def _add_codes(codes, value, histograms, n):
     """Add a value to the histograms (n * 256,) of n columns, whose codes are the bytes of one word."""
     for j in range(n):
         code = np.uint64(codes >> np.uint64(8 * j)) & np.uint64(255)
@@ -41,7 +41,7 @@ def _add_codes(codes, value, histograms, n):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _add_rows(block, first_group, n_groups, rows, packed, histograms):  # type: ignore[no-untyped-def]
+def _add_rows(block, first_group, n_groups, rows, packed, histograms):
     """Add rows to the histograms (4 * n_groups, 256) of a block (n_rows, 2) uint64, from `first_group` (0 to 3) on."""
     n = rows.shape[0]
     flat = histograms.reshape(histograms.size)
@@ -60,7 +60,7 @@ def _add_rows(block, first_group, n_groups, rows, packed, histograms):  # type: 
 
 
 @helper()
-def _add_all_rows(block, packed, histograms):  # type: ignore[no-untyped-def]
+def _add_all_rows(block, packed, histograms):
     """Add all rows to the histograms (16, 256) of a block: they are read in order, so nothing is prefetched."""
     flat = histograms.reshape(histograms.size)
     for i in range(packed.shape[0]):
@@ -70,14 +70,14 @@ def _add_all_rows(block, packed, histograms):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _add_exceptions(words, value, histograms):  # type: ignore[no-untyped-def]
+def _add_exceptions(words, value, histograms):
     """Add a value at the four exceptions of one uint64; each is column * 256 + code."""
     for j in range(4):
         histograms[np.uint64(words >> np.uint64(16 * j)) & np.uint64(65535)] += value
 
 
 @helper()
-def _add_sparse_codes(data, row, value, histograms):  # type: ignore[no-untyped-def]
+def _add_sparse_codes(data, row, value, histograms):
     """Add a value at the codes of the sparse columns in a row that has too many exceptions."""
     for k in range(data.most_freq_code.shape[0]):
         column = data.first_sparse + k
@@ -86,7 +86,7 @@ def _add_sparse_codes(data, row, value, histograms):  # type: ignore[no-untyped-
 
 
 @helper()
-def _add_sparse_rows(data, rows, packed, histograms):  # type: ignore[no-untyped-def]
+def _add_sparse_rows(data, rows, packed, histograms):
     """Add rows to the histograms (n_sparse, 256) of all sparse columns.
 
     The sum of a column's most frequent code is what the other codes leave of the sum over all rows.
@@ -118,7 +118,7 @@ def _add_sparse_rows(data, rows, packed, histograms):  # type: ignore[no-untyped
 
 
 @helper()
-def _fill_histograms(data, groups, rows, packed, histograms):  # type: ignore[no-untyped-def]
+def _fill_histograms(data, groups, rows, packed, histograms):
     """Fill the histograms (n_columns, 256) of some column groups, block by block; the sparse columns last."""
     k = 0
     first_sparse_group = data.first_sparse // 4
@@ -146,7 +146,7 @@ def _fill_histograms(data, groups, rows, packed, histograms):  # type: ignore[no
 
 
 @helper()
-def _sum_digits(histogram, digit_of_code, out):  # type: ignore[no-untyped-def]
+def _sum_digits(histogram, digit_of_code, out):
     """Fill out (256,), the histogram of one feature by its digit, from that of a column that several features share."""
     out[:] = 0
     for code in range(histogram.shape[0]):
@@ -154,7 +154,7 @@ def _sum_digits(histogram, digit_of_code, out):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _fill_gains(running, missing, least_hess, reg_lambda, least_gain, task, totals, gains):  # type: ignore[no-untyped-def]
+def _fill_gains(running, missing, least_hess, reg_lambda, least_gain, task, totals, gains):
     """Fill gains (n,) with those of splits after each bin; 0 where a child has less than `least_hess`.
 
     Return how many are at least `least_gain`.
@@ -186,32 +186,32 @@ def _fill_gains(running, missing, least_hess, reg_lambda, least_gain, task, tota
 
 
 @helper()
-def _towards_zero(grad, reg_alpha):  # type: ignore[no-untyped-def]
+def _towards_zero(grad, reg_alpha):
     """Return a sum of gradients less reg_alpha, 0 where it is smaller."""
     return np.copysign(max(abs(grad) - reg_alpha, 0.0), grad)
 
 
 @helper()
-def _bounded_step(grad, hess, totals):  # type: ignore[no-untyped-def]
+def _bounded_step(grad, hess, totals):
     """Return the Newton step of a child within the bounds of its parent's value."""
     return min(max(-grad / hess, totals["low"]), totals["high"])
 
 
 @helper()
-def _decrease(grad, hess, step):  # type: ignore[no-untyped-def]
+def _decrease(grad, hess, step):
     """Return twice the decrease of the loss by a step, G^2 / H for a Newton step."""
     return -step * (2.0 * grad + hess * step)
 
 
 @helper()
-def _best_decrease(grad, hess, limits, totals):  # type: ignore[no-untyped-def]
+def _best_decrease(grad, hess, limits, totals):
     """Return twice the decrease of the loss by the bounded step of a sum of gradients and one of hessians."""
     grad = _towards_zero(grad, limits.reg_alpha)
     return _decrease(grad, hess, _bounded_step(grad, hess, totals))
 
 
 @helper()
-def _fill_bounded_gains(running, missing, least_hess, limits, direction, task, totals, gains):  # type: ignore[no-untyped-def]
+def _fill_bounded_gains(running, missing, least_hess, limits, direction, task, totals, gains):
     """Do what `_fill_gains` does with bounds and reg_alpha; 0 where the children's steps contradict the direction.
 
     direction  1: the right child's step may not be less than the left one's; -1: not more; 0: either
@@ -244,7 +244,7 @@ def _fill_bounded_gains(running, missing, least_hess, limits, direction, task, t
 
 
 @helper()
-def _find_best_bin(histogram, feature, number, task, limits, totals, least_gain, scratch, split):  # type: ignore[no-untyped-def]
+def _find_best_bin(histogram, feature, number, task, limits, totals, least_gain, scratch, split):
     """Fill `split`, a SPLIT record, with the best split of one feature; of equal gains, the one at the lowest bin.
 
     A split with a smaller gain than `least_gain` is left out.
@@ -291,7 +291,7 @@ def _find_best_bin(histogram, feature, number, task, limits, totals, least_gain,
 
 
 @helper()
-def _order_categories(histogram, tried, least_hess, task, ratios, order):  # type: ignore[no-untyped-def]
+def _order_categories(histogram, tried, least_hess, task, ratios, order):
     """Fill order (256,) int64 with the bins of at least `least_hess` by G / (H + cat_smooth); return their number.
 
     tried   (n_bins,) int64, the bins in the order that equal ratios have
@@ -314,7 +314,7 @@ def _order_categories(histogram, tried, least_hess, task, ratios, order):  # typ
 
 
 @helper()
-def _find_best_set(histogram, feature, tried, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
+def _find_best_set(histogram, feature, tried, task, limits, totals, scratch, split):
     """Fill `split` with the best split of a category: some categories go left, all others and missing values right.
 
     Up to four categories, each goes left alone. Else they are ordered by G / (H + cat_smooth), which finds the best two
@@ -363,7 +363,7 @@ def _find_best_set(histogram, feature, tried, task, limits, totals, scratch, spl
 
 
 @helper()
-def _search_column(data, task, limits, column, histogram, totals, least_gain, scratch, feature_splits):  # type: ignore[no-untyped-def]
+def _search_column(data, task, limits, column, histogram, totals, least_gain, scratch, feature_splits):
     """Fill feature_splits (n_features,) with the best split of each candidate in one column, for one leaf.
 
     Splits with a smaller gain than `least_gain` may be left out. Return the largest gain, at least `least_gain`.
@@ -391,7 +391,7 @@ def _search_column(data, task, limits, column, histogram, totals, least_gain, sc
 
 
 @helper()
-def _search_share(data, task, limits, work, leaf, parent_slot, open_slots, thread):  # type: ignore[no-untyped-def]
+def _search_share(data, task, limits, work, leaf, parent_slot, open_slots, thread):
     """Do what `_find_splits` does for the column groups of one thread."""
     record = work.leaves[leaf]
     histograms = work.histograms
@@ -418,7 +418,7 @@ def _search_share(data, task, limits, work, leaf, parent_slot, open_slots, threa
 
 
 @helper(parallel=True)
-def _find_splits(data, task, limits, work, leaf, parent_slot, open_slots):  # type: ignore[no-untyped-def]
+def _find_splits(data, task, limits, work, leaf, parent_slot, open_slots):
     """Fill the histograms of a leaf, subtract them from its parent's, and find the best split of each feature.
 
     leaf         the one whose rows are summed
@@ -430,7 +430,7 @@ def _find_splits(data, task, limits, work, leaf, parent_slot, open_slots):  # ty
 
 
 @helper()
-def _choose_features(task, work, open_slots):  # type: ignore[no-untyped-def]
+def _choose_features(task, work, open_slots):
     """Copy the best split of each open leaf to work.splits; of equal gains that of the first feature of the task."""
     for i in range(open_slots.shape[0]):
         feature_splits = work.feature_splits[i]
@@ -452,7 +452,7 @@ def _choose_features(task, work, open_slots):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _decide(codes, code_goes_left, rows, goes_left):  # type: ignore[no-untyped-def]
+def _decide(codes, code_goes_left, rows, goes_left):
     """Fill goes_left (k,) uint8 of rows (k,) by that of their codes (256,); return how many go left.
 
     codes  (n_rows,) uint8 of one column, every 16th byte of its block
@@ -474,7 +474,7 @@ def _decide(codes, code_goes_left, rows, goes_left):  # type: ignore[no-untyped-
 
 
 @helper()
-def _move(goes_left, rows, packed, to_rows, to_packed, left, right):  # type: ignore[no-untyped-def]
+def _move(goes_left, rows, packed, to_rows, to_packed, left, right):
     """Copy the rows that go left to `left` on, the others to `right` on, both in their order."""
     for i in range(rows.shape[0]):
         flag = np.int64(goes_left[i])
@@ -486,7 +486,7 @@ def _move(goes_left, rows, packed, to_rows, to_packed, left, right):  # type: ig
 
 
 @helper()
-def _partition_share(move, codes, code_goes_left, work, leaf, n_left, share):  # type: ignore[no-untyped-def]
+def _partition_share(move, codes, code_goes_left, work, leaf, n_left, share):
     """Do what `_partition_shares` does for one share of the rows."""
     record = work.leaves[leaf]
     n_shares = n_left.shape[0] - 1
@@ -508,7 +508,7 @@ def _partition_share(move, codes, code_goes_left, work, leaf, n_left, share):  #
 
 
 @helper(parallel=True)
-def _partition_shares(move, codes, code_goes_left, work, leaf, n_left):  # type: ignore[no-untyped-def]
+def _partition_shares(move, codes, code_goes_left, work, leaf, n_left):
     """Decide which rows of a leaf go left, or move them, a share of the rows on each thread.
 
     n_left  (n_shares + 1,) int64: rows that go left before each share (to move), or in the previous share (decided)
@@ -518,7 +518,7 @@ def _partition_shares(move, codes, code_goes_left, work, leaf, n_left):  # type:
 
 
 @helper()
-def _partition(data, task, work, leaf):  # type: ignore[no-untyped-def]
+def _partition(data, task, work, leaf):
     """Copy the rows of a leaf to its other buffer, first those that its best split sends left; return their number."""
     split = work.splits[work.leaves[leaf]["slot"]]
     number = split["feature"]
@@ -551,7 +551,7 @@ def _partition(data, task, work, leaf):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _best_leaf(work, n_leaves):  # type: ignore[no-untyped-def]
+def _best_leaf(work, n_leaves):
     """Return the leaf with the largest gain, the first of equals."""
     best = 0
     for leaf in range(1, n_leaves):
@@ -561,7 +561,7 @@ def _best_leaf(work, n_leaves):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _add_node(work, leaf, new):  # type: ignore[no-untyped-def]
+def _add_node(work, leaf, new):
     """Turn a leaf into node new - 1: the left child keeps the leaf's number, the right one is leaf `new`."""
     number = new - 1
     record = work.leaves[leaf]
@@ -580,7 +580,7 @@ def _add_node(work, leaf, new):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _bound_children(direction, limits, low, high, left, right):  # type: ignore[no-untyped-def]
+def _bound_children(direction, limits, low, high, left, right):
     """Fill the bounds of both children, TOTALS records: those of the parent and, on either side, the middle of both.
 
     low, high  bounds of the parent
@@ -601,7 +601,7 @@ def _bound_children(direction, limits, low, high, left, right):  # type: ignore[
 
 
 @helper()
-def _divide(task, limits, work, leaf, new, n_left, sums_left):  # type: ignore[no-untyped-def]
+def _divide(task, limits, work, leaf, new, n_left, sums_left):
     """Fill the records of both children; return the one to sum: the left one, `leaf`, or the right one, `new`."""
     left = work.leaves[leaf]
     right = work.leaves[new]
@@ -634,7 +634,7 @@ def _divide(task, limits, work, leaf, new, n_left, sums_left):  # type: ignore[n
 
 
 @kernel(nogil=False)  # it calls parallel ones
-def grow_leaves(data, task, limits, work):  # type: ignore[no-untyped-def]
+def grow_leaves(data, task, limits, work):
     """Grow one tree; return the number of its leaves.
 
     data BinnedRows, task TreeTask, limits TreeLimits; work Workspace, with the root by `Workspace.start`. OUT:

@@ -61,19 +61,19 @@ def _least_certain(counts: NDArray[np.int64], n_drawn: float) -> float:
 
 
 @helper()
-def _bounds(n_rows, share, n_shares):  # type: ignore[no-untyped-def]
+def _bounds(n_rows, share, n_shares):
     """Return the first row of a share, and that of the next one."""
     return share * n_rows // n_shares, (share + 1) * n_rows // n_shares
 
 
 @helper()
-def _importance(grad, hess):  # type: ignore[no-untyped-def]
+def _importance(grad, hess):
     """Return v^2 of a row."""
     return min(grad * grad + WEIGHT_OF_HESSIAN * hess * hess, LARGEST)
 
 
 @helper()
-def _count_share(grad, hess, rows, share, n_shares, counts):  # type: ignore[no-untyped-def]
+def _count_share(grad, hess, rows, share, n_shares, counts):
     """Count the rows of one share."""
     first, last = _bounds(rows.shape[0], share, n_shares)
     counts[:] = 0
@@ -83,20 +83,20 @@ def _count_share(grad, hess, rows, share, n_shares, counts):  # type: ignore[no-
 
 
 @kernel(parallel=True)
-def _count_sizes(grad, hess, rows, counts):  # type: ignore[no-untyped-def]
+def _count_sizes(grad, hess, rows, counts):
     """Fill counts (N_SHARES, N_SIZES) int64 with the number of rows (k,) of each size."""
     for share in prange(counts.shape[0]):
         _count_share(grad, hess, rows, np.int64(share), counts.shape[0], counts[share])
 
 
 @helper()
-def _uniform(seed, row):  # type: ignore[no-untyped-def]
+def _uniform(seed, row):
     """Return a number in [0, 1) for a row."""
     return np.float64(np.int64(random_bits(seed, np.uint64(row)) >> np.uint64(11))) * 2.0**-53
 
 
 @helper()
-def _draw_share(grad, hess, rows, mu, seed, share, n_shares, drawn):  # type: ignore[no-untyped-def]
+def _draw_share(grad, hess, rows, mu, seed, share, n_shares, drawn):
     """Write the rows of one share that are drawn to `drawn`, from its first place on; return their number."""
     first, last = _bounds(rows.shape[0], share, n_shares)
     n = first
@@ -114,7 +114,7 @@ def _draw_share(grad, hess, rows, mu, seed, share, n_shares, drawn):  # type: ig
 
 
 @kernel(parallel=True)
-def _draw(grad, hess, rows, mu, seed, drawn, counts):  # type: ignore[no-untyped-def]
+def _draw(grad, hess, rows, mu, seed, drawn, counts):
     """Write the rows (k,) of each share that are drawn to drawn (k,) int32, from its first place on.
 
     counts  (N_SHARES,) int64, OUT: rows of each share that are drawn

@@ -158,7 +158,7 @@ def _node_words(left_leaves: Ints, tree_word: Ints) -> tuple[Ints, Ints, NDArray
 
 
 @kernel()
-def _number_leaves(node_ptr, leaf_ptr, left, right, left_leaves, number):  # type: ignore[no-untyped-def]
+def _number_leaves(node_ptr, leaf_ptr, left, right, left_leaves, number):
     """Number the leaves of each tree from left to right.
 
     left_leaves  (n_nodes, 2) int64, OUT: first number below the left child of each node, and last + 1
@@ -191,7 +191,7 @@ def _number_leaves(node_ptr, leaf_ptr, left, right, left_leaves, number):  # typ
 
 
 @kernel()
-def _add_scores_by_bits(X, forest, out):  # type: ignore[no-untyped-def]
+def _add_scores_by_bits(X, forest, out):
     """Add every tree's value to out (n_rows,) float64, in the order of the trees; forest is a `BitForest`."""
     columns, category_bits, tree_words, pass_ptr, column, threshold, mask, leaf_value = forest
     n_trees = tree_words.shape[0] - 1
@@ -250,7 +250,7 @@ def _add_scores_by_bits(X, forest, out):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _is_outside(category, bits):  # type: ignore[no-untyped-def]
+def _is_outside(category, bits):
     """Return 0 for a category of a set, 1 for any other."""
     if not 0.0 <= category < WORD_BITS * bits.shape[0]:
         return np.float32(1.0)
@@ -307,7 +307,7 @@ def walk_forest(forest: Forest) -> WalkForest:
 
 
 @kernel()
-def _add_walked_scores(X, forest, out):  # type: ignore[no-untyped-def]
+def _add_walked_scores(X, forest, out):
     """Add every tree's value to out (n_rows,) float64, in the order of the trees; forest is a `WalkForest`.
 
     Each row is copied into 1 + 2 * n_features values, so that one comparison decides at every node. Value 0 is -inf: a

@@ -54,7 +54,7 @@ def _codes_to_the_left(tree: Forest, columns: Columns) -> NDArray[np.uint8]:
 
 
 @helper()
-def _divide(codes, goes_left, rows, to_rows):  # type: ignore[no-untyped-def]
+def _divide(codes, goes_left, rows, to_rows):
     """Copy rows (k,) to to_rows (k,): those that go left to its front, the others to its end; return how many do.
 
     codes  (n_rows,) uint8 of one column, every 16th byte of its block
@@ -72,7 +72,7 @@ def _divide(codes, goes_left, rows, to_rows):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _fill_share(blocks, column, goes_left, children, leaf_value, first, last, out):  # type: ignore[no-untyped-def]
+def _fill_share(blocks, column, goes_left, children, leaf_value, first, last, out):
     """Do what `_fill_values` does for the rows from `first` to `last`, which are divided node by node."""
     n_nodes = column.shape[0]
     if n_nodes == 0:
@@ -100,7 +100,7 @@ def _fill_share(blocks, column, goes_left, children, leaf_value, first, last, ou
 
 
 @kernel(parallel=True)
-def _fill_values(blocks, column, goes_left, children, leaf_value, out):  # type: ignore[no-untyped-def]
+def _fill_values(blocks, column, goes_left, children, leaf_value, out):
     """Fill out (n_rows,) float64 with the value of the leaf that each row of blocks (n_blocks, n_rows, 16) reaches.
 
     column     (n_nodes,) int64 column that each node reads

@@ -24,7 +24,7 @@ def find_terms(forward: ForwardIndex, terms: Sequence[bytes]) -> Ints:
 
 
 @kernel()
-def _find_terms(terms, terms_ptr, vocabulary, term_ptr, out):  # type: ignore[no-untyped-def]
+def _find_terms(terms, terms_ptr, vocabulary, term_ptr, out):
     """Fill `out` (n_terms,) with the number of each term, -1 for an unknown one, by a binary search each.
 
     terms, vocabulary    concatenated bytes of terms; the terms of the vocabulary ascend
@@ -48,7 +48,7 @@ def _find_terms(terms, terms_ptr, vocabulary, term_ptr, out):  # type: ignore[no
 
 
 @helper()
-def _compare(left, right):  # type: ignore[no-untyped-def]
+def _compare(left, right):
     """Return a number below 0 where `left` (bytes) sorts before `right`, 0 where they are equal, else above 0."""
     for index in range(min(len(left), len(right))):
         if left[index] != right[index]:

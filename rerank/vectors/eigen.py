@@ -30,7 +30,7 @@ def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
 
 
 @kernel()
-def _make_tridiagonal(work, diagonal, off_diagonal, scales):  # type: ignore[no-untyped-def]
+def _make_tridiagonal(work, diagonal, off_diagonal, scales):
     """Fill the diagonal and the entries next to it; of row k of work, the entries after k become reflection k's vector.
 
     work (n, n) float64 symmetric; scales (n,) is 2 / |v|^2 of each vector v, 0 where there is none
@@ -73,7 +73,7 @@ def _make_tridiagonal(work, diagonal, off_diagonal, scales):  # type: ignore[no-
 
 
 @kernel()
-def _make_diagonal(diagonal, off_diagonal, vectors):  # type: ignore[no-untyped-def]
+def _make_diagonal(diagonal, off_diagonal, vectors):
     """Replace the diagonal (n,) by the eigenvalues, and the rows of vectors (n, n) by the eigenvectors, by QL steps."""
     size = diagonal.shape[0]
     for first in range(size):
@@ -121,7 +121,7 @@ def _make_diagonal(diagonal, off_diagonal, vectors):  # type: ignore[no-untyped-
 
 
 @kernel()
-def _reflect(work, scales, vectors):  # type: ignore[no-untyped-def]
+def _reflect(work, scales, vectors):
     """Apply the reflections of `_make_tridiagonal` to the rows of vectors (m, n), the last one first."""
     for row in range(vectors.shape[0]):
         for k in range(work.shape[0] - 2, -1, -1):

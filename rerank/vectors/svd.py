@@ -251,7 +251,7 @@ def _multiply(
 
 
 @kernel()
-def _add_gram_product(row_ptr, columns, values, block, out):  # type: ignore[no-untyped-def]
+def _add_gram_product(row_ptr, columns, values, block, out):
     """Add A'A times the block to `out`; both are flat, with LANES float64 for each column of A."""
     for row in range(len(row_ptr) - 1):
         total = same(0.0)
@@ -263,7 +263,7 @@ def _add_gram_product(row_ptr, columns, values, block, out):  # type: ignore[no-
 
 
 @kernel()
-def _fill_product(row_ptr, columns, values, block, out):  # type: ignore[no-untyped-def]
+def _fill_product(row_ptr, columns, values, block, out):
     """Fill `out` with A times the block; both are flat, with LANES float64 for each row, or column, of A."""
     for row in range(len(row_ptr) - 1):
         total = same(0.0)

@@ -132,7 +132,7 @@ def log_idf(field: FieldArrays) -> Floats:
 
 
 @kernel()
-def _fill_sums(ptr, terms, freqs, texts, rows, weights, term_vectors, out):  # type: ignore[no-untyped-def]
+def _fill_sums(ptr, terms, freqs, texts, rows, weights, term_vectors, out):
     """Fill `out` (n_texts, dimensions) with the weighted sums of the vectors of each text's terms."""
     for index in range(len(texts)):
         out[index] = 0.0
@@ -204,7 +204,7 @@ def rounded(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 @kernel()
-def _count_known(doc_ptr, terms, docs, rows, out):  # type: ignore[no-untyped-def]
+def _count_known(doc_ptr, terms, docs, rows, out):
     """Fill `out` (n,) with the number of terms of each document that have a row."""
     for index in range(len(docs)):
         for posting in range(doc_ptr[docs[index]], doc_ptr[docs[index] + 1]):
@@ -212,7 +212,7 @@ def _count_known(doc_ptr, terms, docs, rows, out):  # type: ignore[no-untyped-de
 
 
 @kernel()
-def _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, out):  # type: ignore[no-untyped-def]
+def _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, out):
     """Fill the columns and the normalised values of each document's row in `out`, SparseRows."""
     for index in range(len(docs)):
         entry = out.row_ptr[index]

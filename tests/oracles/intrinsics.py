@@ -38,13 +38,13 @@ def numpy_eigen(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     return values[::-1], np.ascontiguousarray(vectors[:, ::-1])
 
 
-def add_gram_product(row_ptr, columns, values, block, out) -> None:  # type: ignore[no-untyped-def]
+def add_gram_product(row_ptr, columns, values, block, out) -> None:
     """Add A'A times the block to `out`; both are flat."""
     rows = csr_matrix((values, columns, row_ptr), shape=(len(row_ptr) - 1, len(out) // llvm.LANES))
     out += (rows.T @ (rows @ block.reshape(-1, llvm.LANES))).ravel()
 
 
-def fill_product(row_ptr, columns, values, block, out) -> None:  # type: ignore[no-untyped-def]
+def fill_product(row_ptr, columns, values, block, out) -> None:
     """Fill `out` with A times the block; both are flat."""
     rows = csr_matrix((values, columns, row_ptr), shape=(len(row_ptr) - 1, len(block) // llvm.LANES))
     out[:] = (rows @ block.reshape(-1, llvm.LANES)).ravel()

@@ -214,7 +214,7 @@ def test_scores_that_are_given_by_themselves_do_not_depend_on_the_candidates(tra
 
 
 def test_a_base_run_of_another_system_belongs_to_the_model(train, test, notes) -> None:
-    def other(data: RankingData, name: str):  # type: ignore[no-untyped-def]
+    def other(data: RankingData, name: str):
         return data.run(-data.base_scores, name)
 
     model = LambdaMART(**SMALL, base=other(train, "dense-v1")).fit(_named(train))

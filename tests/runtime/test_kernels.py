@@ -68,6 +68,16 @@ def test_all_compiled_functions_are_kernels_or_helpers() -> None:
     assert sum(len(_compiled(tree, "kernel", "helper")) for tree in _trees().values()) > 100
 
 
+def test_functions_that_are_not_compiled_have_types() -> None:
+    without = []
+    for path, tree in _trees().items():
+        compiled = {inner for each in _compiled(tree, "kernel", "helper") for inner in ast.walk(each)}
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef) and function.returns is None and function not in compiled:
+                without.append(f"{path.relative_to(ROOT).as_posix()}: {function.name}")
+    assert [place for place in without if not place.startswith("runtime/llvm.py")] == []  # which has Numba's types
+
+
 @pytest.mark.parametrize("path", WITH_HELPERS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_helpers_are_called_by_compiled_functions_of_their_file_alone(path: Path) -> None:
     tree = _trees()[path]

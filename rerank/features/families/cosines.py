@@ -42,7 +42,7 @@ def fill_cosines(
 
 
 @kernel()
-def _fill_cosines(query_ptr, rows, queries, documents, ends, out):  # type: ignore[no-untyped-def]
+def _fill_cosines(query_ptr, rows, queries, documents, ends, out):
     """Fill `out` (n_rows, n_levels) with the cosines of the first dimensions of query and document.
 
     rows       (n_rows,) row of each candidate in `documents`
@@ -79,7 +79,7 @@ def _fill_cosines(query_ptr, rows, queries, documents, ends, out):  # type: igno
 
 
 @helper()
-def _dots(query, document, first, end):  # type: ignore[no-untyped-def]
+def _dots(query, document, first, end):
     """Return query . document and document . document of the dimensions from `first` to `end`, as `dot` adds them."""
     whole = first + (end - first) // LANES32 * LANES32
     products = same(np.float32(0.0))

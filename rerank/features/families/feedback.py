@@ -59,7 +59,7 @@ _MISSING = (Missing.NO_FEEDBACK,)
 
 
 @kernel()
-def _fill(  # type: ignore[no-untyped-def]
+def _fill(
     queries, postings, idf, doc_freq, collection_freq, n_tokens, max_df, norms, saturation, longest, mixture, out
 ):
     """Fill all columns of `out` (n_rows, 10) float32.
@@ -114,7 +114,7 @@ def _fill(  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _feedback_rows(first, last, docs, found, postings):  # type: ignore[no-untyped-def]
+def _feedback_rows(first, last, docs, found, postings):
     """Return the first rows of a query that were found and have a field, and their number of postings."""
     doc_ptr = postings[0]
     lengths = postings[3]
@@ -132,7 +132,7 @@ def _feedback_rows(first, last, docs, found, postings):  # type: ignore[no-untyp
 
 
 @helper()
-def _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights):  # type: ignore[no-untyped-def]
+def _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights):
     """Give every term of the feedback documents a slot, add to its weights, and return the number of slots."""
     doc_ptr, doc_terms, freqs, lengths = postings
     n_slots = 0
@@ -163,7 +163,7 @@ def _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights)
 
 
 @helper()
-def _best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
+def _best(weights, column, n_slots, size):
     """Return 1 for the slots of a column's greatest positive weights, of equal ones the earlier, else 0, (n_slots,)."""
     best = np.empty(size, np.int64)
     n_best = 0
@@ -184,7 +184,7 @@ def _best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _add_query(query, slots, slot_terms, n_slots, weights, mixture):  # type: ignore[no-untyped-def]
+def _add_query(query, slots, slot_terms, n_slots, weights, mixture):
     """Mix the feedback terms with the query's own terms; return the number of slots."""
     terms, query_weights, doc_freq = query
     rm3_share, alpha, beta = mixture
@@ -218,7 +218,7 @@ def _add_query(query, slots, slot_terms, n_slots, weights, mixture):  # type: ig
 
 
 @helper()
-def _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs):  # type: ignore[no-untyped-def]
+def _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs):
     """Prefetch the postings of the document after the next one."""
     if row + 4 < last:
         prefetch(doc_ptr, docs[row + 4])
@@ -230,7 +230,7 @@ def _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs):  # type: ignore[n
 
 
 @helper()
-def _are_copies(one, other, postings, norms):  # type: ignore[no-untyped-def]
+def _are_copies(one, other, postings, norms):
     """Return 1 where two documents have the same terms as often, else 0; the norms of most differ."""
     doc_ptr, doc_terms, freqs, lengths = postings
     if norms[one] != norms[other] or lengths[one] != lengths[other]:
@@ -246,9 +246,7 @@ def _are_copies(one, other, postings, norms):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _score(  # type: ignore[no-untyped-def]
-    first, last, rows, docs, postings, slots, weights, is_best, norms, saturation, found, out
-):
+def _score(first, last, rows, docs, postings, slots, weights, is_best, norms, saturation, found, out):
     """Fill the scores of the expanded queries, the similarities and the overlap.
 
     rows     of the feedback documents

@@ -185,7 +185,7 @@ class LetorFeatures(FieldFamily):
 
 
 @kernel()
-def _fill(matches, of_terms, of_rows, parameters, out):  # type: ignore[no-untyped-def]
+def _fill(matches, of_terms, of_rows, parameters, out):
     """Fill all columns of `out` (n_rows, 26) float32.
 
     matches     query_ptr, term_ptr, tf as in FieldBlock
@@ -264,7 +264,7 @@ def _fill(matches, of_terms, of_rows, parameters, out):  # type: ignore[no-untyp
 
 
 @helper()
-def _pool(tf, start, idf, first, n_terms, weighted, scale, out, row, column):  # type: ignore[no-untyped-def]
+def _pool(tf, start, idf, first, n_terms, weighted, scale, out, row, column):
     """Fill sum, min, max, mean and variance of tf * scale, or of tf * idf * scale where `weighted`."""
     total = 0.0
     least = np.inf

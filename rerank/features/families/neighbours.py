@@ -83,7 +83,7 @@ def _weights(field: FieldArrays) -> Floats:
 
 
 @kernel()
-def _fill(query_ptr, docs, postings, weights, saturation, scores, out):  # type: ignore[no-untyped-def]
+def _fill(query_ptr, docs, postings, weights, saturation, scores, out):
     """Fill `out` (n_rows, n_scores) float32.
 
     docs        (n_rows,) document numbers
@@ -122,7 +122,7 @@ def _fill(query_ptr, docs, postings, weights, saturation, scores, out):  # type:
 
 
 @helper()
-def _best(values, most, least):  # type: ignore[no-untyped-def]
+def _best(values, most, least):
     """Return the numbers of the greatest values above `least`, the greatest first, of equal ones the earlier first."""
     best = np.empty(most, np.int64)
     n_best = 0
@@ -140,7 +140,7 @@ def _best(values, most, least):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _by_term(rows, docs, postings, weights, saturation, slots):  # type: ignore[no-untyped-def]
+def _by_term(rows, docs, postings, weights, saturation, slots):
     """Return the vectors of the first documents term by term, and give each of their terms a slot in `slots`.
 
     Returns the term of each slot, where its documents begin, and the number and the weight of each of them.
@@ -184,13 +184,13 @@ def _by_term(rows, docs, postings, weights, saturation, slots):  # type: ignore[
 
 
 @helper()
-def _saturated(weight, freq, saturation):  # type: ignore[no-untyped-def]
+def _saturated(weight, freq, saturation):
     """Return a term's weight in a document."""
     return weight * np.float64(freq) / (np.float64(freq) + saturation)
 
 
 @helper()
-def _mean_of_nearest(products, rows, row, scores, out):  # type: ignore[no-untyped-def]
+def _mean_of_nearest(products, rows, row, scores, out):
     """Fill a row of `out` with the mean scores of the first documents that have the greatest products."""
     nearest = _best(products, NEAREST, 0.0)
     for score in range(scores.shape[1]):

@@ -68,7 +68,7 @@ def field_spans(field: FieldArrays) -> NDArray[np.int32]:
 
 
 @kernel()
-def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best):  # type: ignore[no-untyped-def]
+def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best):
     """Fill all columns of `out` (n_rows, 9) float32, and the number of the best passage, `best` (n_rows,).
 
     queries     query_ptr, docs, term_ptr, query_freq as in CandidateBatch
@@ -154,7 +154,7 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
 
 
 @helper()
-def _add_term(positions, window, stride, n_passages, weight, saturation, scores, counts):  # type: ignore[no-untyped-def]
+def _add_term(positions, window, stride, n_passages, weight, saturation, scores, counts):
     """Add a term's part of the score to the passages that hold it, and 1 to their numbers of terms, `counts[0]`.
 
     positions  those of the term in the document, ascending

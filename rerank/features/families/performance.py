@@ -93,7 +93,7 @@ class PerformanceFeatures(FieldFamily):
 
 
 @kernel()
-def _fill(queries, of_terms, n_docs_with, n_tokens, out):  # type: ignore[no-untyped-def]
+def _fill(queries, of_terms, n_docs_with, n_tokens, out):
     """Fill `out` (n_rows, 6) float32; the rows of a query without a known term are NaN.
 
     queries   query_ptr, term_ptr, query_freq as in CandidateBatch

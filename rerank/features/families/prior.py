@@ -81,7 +81,7 @@ def _priors(field: FieldArrays) -> NDArray[np.float32]:
 
 
 @kernel()
-def _fill(postings, lengths, idf, doc_freq, common, out):  # type: ignore[no-untyped-def]
+def _fill(postings, lengths, idf, doc_freq, common, out):
     """Fill the columns of every document; the entropy is ln(len) - (sum of tf * ln(tf)) / len."""
     doc_ptr, terms, freqs = postings
     for doc in range(len(lengths)):

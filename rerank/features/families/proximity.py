@@ -53,7 +53,7 @@ _QUERY = (Missing.NO_QUERY_TERMS,)
 
 
 @kernel()
-def _fill(queries, matches, field_positions, of_rows, longest, k1, mu, out):  # type: ignore[no-untyped-def]
+def _fill(queries, matches, field_positions, of_rows, longest, k1, mu, out):
     """Fill all columns of `out` (n_rows, 20) float32.
 
     queries     query_ptr, docs, term_ptr, token_ptr, tokens as in CandidateBatch
@@ -123,7 +123,7 @@ def _fill(queries, matches, field_positions, of_rows, longest, k1, mu, out):  # 
 
 
 @helper()
-def _read_query(query_tokens, n_terms):  # type: ignore[no-untyped-def]
+def _read_query(query_tokens, n_terms):
     """Return the number of tokens of each term, the first token of each, and the pairs of adjacent tokens.
 
     pairs  (n_terms, n_terms, 4): number of tokens a followed by b; number of tokens a and b that are adjacent in any
@@ -145,7 +145,7 @@ def _read_query(query_tokens, n_terms):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _chances(query_freq, pairs, p, mu):  # type: ignore[no-untyped-def]
+def _chances(query_freq, pairs, p, mu):
     """Return the dependence model's score without matches, length apart, and the weight of ln(len + mu)."""
     total = 0.0
     weight = 0.0
@@ -164,7 +164,7 @@ def _chances(query_freq, pairs, p, mu):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _prefetch_row(index, docs, counts, first_tokens, position_ptr, positions):  # type: ignore[no-untyped-def]
+def _prefetch_row(index, docs, counts, first_tokens, position_ptr, positions):
     """Prefetch the positions of the query's terms in the document after the next one."""
     if index + 4 < len(counts):
         prefetch(position_ptr, docs[index + 4])
@@ -176,7 +176,7 @@ def _prefetch_row(index, docs, counts, first_tokens, position_ptr, positions):  
 
 
 @helper()
-def _merge(positions, starts, ends, present, heads, merged, owners):  # type: ignore[no-untyped-def]
+def _merge(positions, starts, ends, present, heads, merged, owners):
     """Merge the positions of the terms that a document holds; return their number.
 
     starts, ends  first position of each term, IN and OUT, and the one after its last
@@ -199,7 +199,7 @@ def _merge(positions, starts, ends, present, heads, merged, owners):  # type: ig
 
 
 @helper()
-def _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, columns):  # type: ignore[no-untyped-def]
+def _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, columns):
     """Fill the counts of pairs in all windows, which are 0 before; return the number in the widest.
 
     near     (n_terms, n_terms): the sum of 1 / distance^2 over occurrences of a before b is added
@@ -240,9 +240,7 @@ def _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, co
 
 
 @helper()
-def _weigh(  # type: ignore[no-untyped-def]
-    counts, present, query_freq, pairs, near, n_pairs, idf, p, mu, bm25, constants, log_length
-):
+def _weigh(counts, present, query_freq, pairs, near, n_pairs, idf, p, mu, bm25, constants, log_length):
     """Return Rasolofo and Savoy's score and the dependence model's; reset `near` and the counts of a document to 0.
 
     ln(x + c) = ln(c) + ln(1 + x / c): `constants` has the first terms, only matches contribute to the second.
@@ -273,7 +271,7 @@ def _weigh(  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _shortest_span(merged, owners, n_merged, n_present, inside):  # type: ignore[no-untyped-def]
+def _shortest_span(merged, owners, n_merged, n_present, inside):
     """Return the length of the shortest span with all terms that the document holds; inside (n_terms,) work space."""
     inside[:] = 0
     n_inside = 0
@@ -291,7 +289,7 @@ def _shortest_span(merged, owners, n_merged, n_present, inside):  # type: ignore
 
 
 @helper()
-def _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns):  # type: ignore[no-untyped-def]
+def _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns):
     """Fill Buettcher, Clarke and Lushman's score, and Tao and Zhai's least distance."""
     least = np.inf
     for index in range(1, n_merged):
@@ -313,7 +311,7 @@ def _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns
 
 
 @helper()
-def _count_phrases(merged, owners, n_merged, query_tokens):  # type: ignore[no-untyped-def]
+def _count_phrases(merged, owners, n_merged, query_tokens):
     """Return the number of occurrences of the whole query, found with at most PHRASE_STEPS comparisons."""
     n_phrases = 0
     steps = 0

@@ -97,7 +97,7 @@ def relate(query_ptr: Ints, scores: NDArray[Any]) -> NDArray[np.float32]:
 
 
 @kernel()
-def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
+def _relate(query_ptr, scores, bits, out):
     """Fill `out` as `relate` says; bits (n_rows, n_scores) uint32 are those of the scores as float32."""
     for query in range(len(query_ptr) - 1):
         first = query_ptr[query]
@@ -142,7 +142,7 @@ def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _sorted(keys, spare):  # type: ignore[no-untyped-def]
+def _sorted(keys, spare):
     """Return `keys` (uint64) in ascending order of their upper half; a stable sort that overwrites both arrays.
 
     A radix sort by one byte at a time, from the lowest; a byte that all keys share is skipped.

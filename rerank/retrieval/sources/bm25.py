@@ -65,7 +65,7 @@ def weighted_bm25(
 
 
 @kernel()
-def _invert(doc_ptr, terms, freqs, next_slot, out_docs, out_freqs):  # type: ignore[no-untyped-def]
+def _invert(doc_ptr, terms, freqs, next_slot, out_docs, out_freqs):
     """Fill documents and occurrences by term; next_slot (n_terms,) begins with the first slot of each term."""
     for doc in range(len(doc_ptr) - 1):
         for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
@@ -75,7 +75,7 @@ def _invert(doc_ptr, terms, freqs, next_slot, out_docs, out_freqs):  # type: ign
 
 
 @kernel()
-def _add_scores(term_ptr, docs, freqs, terms, weights, saturation, out):  # type: ignore[no-untyped-def]
+def _add_scores(term_ptr, docs, freqs, terms, weights, saturation, out):
     """Add each term's part to the scores (n_docs,) of the documents that hold it."""
     for index in range(len(terms)):
         for posting in range(term_ptr[terms[index]], term_ptr[terms[index] + 1]):

@@ -212,14 +212,14 @@ def _read(vectors: VectorsLike) -> tuple[Ids, Any]:
 
 
 @kernel()
-def _fill_norms(documents, out):  # type: ignore[no-untyped-def]
+def _fill_norms(documents, out):
     """Fill `out` (n_docs,) with the norms."""
     for doc in range(len(documents)):
         out[doc] = np.sqrt(dot(documents[doc], documents[doc]))
 
 
 @kernel()
-def _fill_cosines(query, documents, docs, norms, out):  # type: ignore[no-untyped-def]
+def _fill_cosines(query, documents, docs, norms, out):
     """Fill `out` (n,) with the cosines of a query to the documents of numbers (n,); 0 where either vector is zero.
 
     norms  of all documents, or none: then they are computed
