@@ -245,12 +245,13 @@ def of_hit(document: Any) -> Any:
 
 
 def _members(document: Any) -> Any:
-    """Return a row of a database, an object of pydantic or a dataclass as a mapping; other documents as they are."""
-    if hasattr(document, "keys"):
-        return dict(document)
+    """Return an object of pydantic, a dataclass or a row of a database as a mapping; other documents as they are."""
     read = getattr(document, "_asdict", None) or getattr(document, "model_dump", None)
-    names = [field.name for field in fields_of(document)] if read is None and is_dataclass(document) else []
-    return read() if read else {name: getattr(document, name) for name in names} if names else document
+    if read:
+        return read()
+    if is_dataclass(document):
+        return {field.name: getattr(document, field.name) for field in fields_of(document)}
+    return dict(document) if callable(getattr(document, "keys", None)) else document
 
 
 def pop_id(members: dict[str, Any], keys: Sequence[str]) -> str:
