@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.files import trec
+from rerank.files import columns
 from rerank.files.trec import QRELS, RUN, read_qrels, read_run, write_qrels, write_run
 from rerank.types import Run
 from rerank.types.ids import repeated_row
@@ -78,72 +78,9 @@ def test_rows_in_any_order_and_chunk_size_give_the_same_run(
     lines = (folder / "run.txt").read_text("utf8").removesuffix("\n").split("\n")
     text = "\n".join(data.draw(st.permutations(lines)))
     path = written(folder, text)
-    query_ids, query_ptr, rows = trec.read_table(path, RUN, chunk_bytes=data.draw(st.integers(1, 200)))
+    query_ids, query_ptr, rows = columns.read_table(path, RUN, chunk_bytes=data.draw(st.integers(1, 200)))
     result = Run(query_ids, query_ptr, rows.doc_ids, rows.values)
     assert as_dict(result) == run
-
-
-@pytest.mark.parametrize("eol", ["\n", "\r\n"])
-@pytest.mark.parametrize("gap", [" ", "\t", "  \t "])
-def test_fast_split_equals_split_by_line(tmp_path: Path, gap: str, eol: str) -> None:
-    rng = np.random.default_rng(0)
-    rows = [
-        gap.join([f"q{row // 7}", "Q0", f"d{rng.integers(10**6)}-{row}", "1", repr(rng.normal()), "t"])
-        for row in range(100)
-    ]
-    chunk = (eol.join(rows) + eol).encode()
-    fast = trec._split_fast(5, chunk, RUN)
-    slow = trec._split_by_line(tmp_path, 5, chunk, RUN)
-    assert fast is not None
-    assert np.repeat(fast.names, fast.lengths).tolist() == slow.names
-    assert [*fast.lines[0]] == [line for (line,) in slow.lines]
-    for member in ("doc_ids", "values"):
-        np.testing.assert_array_equal(getattr(fast, member), getattr(slow, member))
-    assert fast.tag == slow.tag == "t"
-
-
-def read_scores(texts: list[str]) -> list[float]:
-    """The scores that the fast split reads, which must take the whole chunk."""
-    chunk = "".join(f"q Q0 d{row} 1 {text} t\n" for row, text in enumerate(texts)).encode()
-    rows = trec._split_fast(1, chunk, RUN)
-    assert rows is not None
-    return rows.values.tolist()
-
-
-# As repr and printf write them, and digits at random: up to 17 digits count, more must round as they should.
-decimals = (
-    scores.map(repr)
-    | st.floats(-1e4, 1e4).map(lambda score: f"{score:.6f}")
-    | st.from_regex(r"-?[0-9]{1,9}(\.[0-9]{0,22})?", fullmatch=True)
-    | st.from_regex(r"-?[0-9]{0,3}\.[0-9]{1,18}", fullmatch=True)
-)
-
-
-@given(st.lists(decimals, min_size=1, max_size=20))
-def test_scores_are_read_to_the_last_bit(texts: list[str]) -> None:
-    assert [score.hex() for score in read_scores(texts)] == [float(text).hex() for text in texts]
-
-
-def test_many_scores_are_read_to_the_last_bit() -> None:
-    random = np.random.default_rng(0)
-    values = (random.normal(size=20_000) * 10.0 ** random.integers(-4, 7, 20_000)).tolist()
-    assert read_scores([repr(value) for value in values]) == values
-    # Each of these is at, or next to, the midpoint of two neighbouring float64 numbers.
-    middles = [f"{(1 << 53) + 2 * step + 1}.{tail}" for step in range(50) for tail in ("0", "00", "1")]
-    small = [f"{text[:4]}.{text[4:].replace('.', '')}" for text in middles]
-    long = [str((1 << 64) - 1), "1." + "9" * 30, "0." + "0" * 25 + "1", "18446744073709551615.5"]
-    middles += [*small, *long]
-    assert read_scores(middles) == [float(text) for text in middles]
-
-
-def test_labels_are_read_as_whole_numbers() -> None:
-    texts = ["0", "-1", "3", "007", "12345678", "123456789", str(2**63 - 1), str(-(2**63))]
-    chunk = "".join(f"q 0 d{row} {text}\n" for row, text in enumerate(texts)).encode()
-    rows = trec._split_fast(1, chunk, QRELS)
-    assert rows is not None
-    assert rows.values.tolist() == [int(text) for text in texts]
-    for text in ("5.1", "1e3", "-", "--1", "1-", ".0"):
-        assert trec._split_fast(1, f"q 0 d {text}\n".encode(), QRELS) is None
 
 
 @pytest.mark.parametrize("head", ["", "qid 0 docno label\n", "query-id corpus-id score\n"])
@@ -164,7 +101,7 @@ def test_a_run_of_many_chunks_is_read_in_the_order_of_the_file(tmp_path: Path) -
     n_rows = 150_000
     lines = [f"q{row // 1000} Q0 clueweb09-en{row:07d} 1 {n_rows + 0.5 - row} t\n" for row in range(n_rows)]
     path = written(tmp_path, "".join(lines))
-    assert path.stat().st_size > 2 * trec.CHUNK_BYTES
+    assert path.stat().st_size > 2 * columns.CHUNK_BYTES
     run = read_run(path)
     assert list(run) == [f"q{number}" for number in range(150)]
     assert run.doc_ids.tolist() == [f"clueweb09-en{row:07d}" for row in range(n_rows)]
@@ -269,7 +206,7 @@ def test_bad_qrels_are_refused_in_one_line(tmp_path: Path, text: str) -> None:
 def test_bad_line_is_named_when_it_stands_in_a_later_chunk(tmp_path: Path) -> None:
     good = "".join(f"q 0 d{row} 1\n" for row in range(1000))
     with pytest.raises(FileFormatError, match=r":1001: expected a whole number"):
-        trec.read_table(written(tmp_path, good + "q 0 d no\n"), QRELS, chunk_bytes=512)
+        columns.read_table(written(tmp_path, good + "q 0 d no\n"), QRELS, chunk_bytes=512)
 
 
 def test_missing_file_folder_and_damaged_gzip_are_refused(tmp_path: Path) -> None:
