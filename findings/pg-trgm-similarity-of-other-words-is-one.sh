@@ -5,7 +5,7 @@
 # C++ and C# are equal, and `banana` is `bananana`.
 # Why it matters: similarity(...) = 1 or a threshold near it is used to find duplicates and to join names; ORDER BY
 # similarity puts such texts level with the exact one, in any order.
-# Source: PostgreSQL, contrib/pg_trgm/trgm_op.c (generate_trgm removes doubles); documentation, "pg_trgm" (trigram sets).
+# Source: PostgreSQL, contrib/pg_trgm/trgm_op.c (generate_trgm removes doubles); documentation, "pg_trgm".
 
 set -euo pipefail
 
