@@ -71,7 +71,7 @@ _BLANKS = re.compile(r"[\s,]*")
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
 MOST_DIGITS = 18  # of a whole number
 AT_ENDS = 1 << 20  # bytes that are read at either end
-_COMMENT_OR_TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _NO_LINE_END = re.compile(r"[^\n]")
 # Where answers have hits: of Elasticsearch, OpenSearch, Solr, Vespa, Typesense, Meilisearch, Qdrant, Azure, Pinecone.
@@ -462,10 +462,15 @@ def file_mark(path: str | Path) -> str:
     return f"{size} {content.hexdigest()}"
 
 
+def without_comments(text: str) -> str:
+    """Return the text with blanks for comments; line ends stay."""
+    closed, mark, rest = text.rpartition("-->")  # a comment that is not closed would be looked for to the end
+    return _COMMENT.sub(_blanked, closed + mark) + rest
+
+
 def without_markup(text: str) -> str:
     """Return the text with blanks for comments and tags; line ends stay."""
-    closed, mark, rest = text.rpartition("-->")  # a comment that is not closed would be looked for to the end
-    return _COMMENT_OR_TAG.sub(_blanked, closed + mark) + _TAG.sub(_blanked, rest)
+    return _TAG.sub(_blanked, without_comments(text))
 
 
 def refuse_stray(path: Path, line: int, between: str, expected: str, remedy: str, blanks: str | None = None) -> None:

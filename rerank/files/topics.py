@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from html import unescape
+from html import escape, unescape
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ from rerank.files.source import (
     of_line,
     refuse_stray,
     text_lines,
+    without_comments,
     without_markup,
 )
 from rerank.runtime.fields import is_unicode
@@ -80,6 +81,7 @@ _TEXTS = {  # of each kind of topic in XML, the first that it has
         "query": ("title", "content", "text"),
     }.items()
 }
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _FIELD = re.compile(r"<\w+\s+name\s*=\s*\"([^\"]*)\"\s*>")
 _OPERATOR = re.compile(r"#\w+(?::\d+)?\s*\(")  # of the language of Indri
 
@@ -175,6 +177,7 @@ def _named(first: str) -> tuple[int, int, int] | None:
 
 def _marked_up(path: Path, text: str) -> Iterator[Entry]:
     """Yield the topics in <topic>, <top> or <query>; text outside of <top> is refused."""
+    text = _CDATA.sub(lambda section: escape(section[1]), without_comments(text))
     tag = next((tag for tag, pattern in _TOPICS.items() if pattern.search(text)), "top")
     is_xml = tag != "top"
     entry = _xml_entry if is_xml else _trec_entry
@@ -278,7 +281,7 @@ def _xml_entry(tag: str, attributes: str, content: str) -> tuple[str, str]:
 
 def _trec_entry(_: str, __: str, block: str) -> tuple[str, str]:
     pattern = next((pattern for pattern in (_TITLE, _QUERY, _DESC) if pattern.search(block)), _TITLE)
-    return _tagged(_NUM, "num", block), " ".join(_tagged(pattern, "title", block).split())
+    return _tagged(_NUM, "num", block), " ".join(unescape(_tagged(pattern, "title", block)).split())
 
 
 def _tagged(pattern: re.Pattern[str], tag: str, block: str) -> str:

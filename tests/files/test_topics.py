@@ -200,6 +200,12 @@ XML_TOPICS = {  # of tracks of TREC
     ),
     "number without quotes": ("<TOPIC q=0101>\n<TITLE>search engine</TITLE>\n</TOPIC>", {"0101": "search engine"}),
     "genomics": ("<160>What is <x>?\n<161>b: c\n", {"160": "What is <x>?", "161": "b: c"}),
+    "comments and sections of XML": (
+        '<topics><!-- <topic number="9"><query>old</query></topic> -->\n<topic number="1"><query><![CDATA[a < b & c]]>'
+        "</query></topic></topics>",
+        {"1": "a < b & c"},
+    ),
+    "entities of SGML": ("<top>\n<num> 1\n<title> AT&amp;T &quot;mergers&quot;\n</top>\n", {"1": 'AT&T "mergers"'}),
     "indri": (
         "<parameters><query><type>indri</type><number>301</number><text>a #1 b</text></query></parameters>",
         {"301": "a #1 b"},
