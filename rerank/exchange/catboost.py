@@ -52,9 +52,17 @@ class CatBoost(Format):
         """Return the JSON of a fitted model of CatBoost's."""
         if type(estimator).__module__.partition(".")[0] != "catboost" or not hasattr(estimator, "save_model"):
             return None
+        from catboost import CatBoostError
+
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "model.json")
-            estimator.save_model(path, format="json")
+            try:
+                estimator.save_model(path, format="json")
+            except CatBoostError as error:
+                reason = str(error).rpartition(": ")[2]  # behind the line of its source
+                raise FormatFault(
+                    "a model that CatBoost saves as JSON", shown(reason), remedy="Train the model again on numbers."
+                ) from None
             return Path(path).read_bytes()
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:

@@ -7,14 +7,14 @@ the missing goes. LightGBM reads a value of size up to 1e-35 as 0.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import shown
+from rerank.errors import log, shown
 from rerank.exchange.build import (
     Floats32,
     Sets,
@@ -44,6 +44,7 @@ from rerank.types import Floats, Ints, pointers
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
 NONE, ZERO, NAN = range(3)  # kinds of missing value
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
+FINE = 2.0**-13  # range of values, as a share of their size, that has fewer than 1,024 numbers of float32
 FRAME = b"\npandas_categorical:"  # begins the last line of a model of a data frame
 
 
@@ -85,6 +86,8 @@ class LightGBM(Format):
         if feature_names == tuple(f"Column_{index}" for index in range(n_features)):
             feature_names = ()  # LightGBM's names for columns that had none
         forest = joined_trees(trees, n_features)
+        infos = header.get("feature_infos", "").split()
+        _warn_of_rounding(infos, feature_names)
         return TreeModel(
             forest,
             n_features,
@@ -157,6 +160,22 @@ def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, lis
     known = [max(map(int, infos[column].split(":"))) if ":" in infos[column] else -1 for column in columns]
     fits = len(fields) == len(columns) and all(code < len(field) for code, field in zip(known, fields, strict=True))
     return dict(zip(columns, fields, strict=True)) if fits else {}
+
+
+def _warn_of_rounding(infos: Sequence[str], names: Sequence[str]) -> None:
+    """Warn of features whose values in training, the ends of their range, are not told apart in float32."""
+    for number, info in enumerate(infos):
+        found = re.fullmatch(r"\[([^:]+):([^:]+)\]", info)
+        ends = np.array(found.groups() if found else (0, 0), dtype=np.float64)
+        low, high = ends.tolist()
+        if high - low < FINE * max(-low, high) and (at_most(ends) != ends).any():
+            log.warning(
+                "lightgbm: feature %s from %r to %r is rounded here, in float32, and scores differ. Subtract a "
+                "constant from it, and train again.",
+                shown(names[number]) if names else number + 1,
+                low,
+                high,
+            )
 
 
 def _infos(forest: Forest, n_features: int) -> list[str]:

@@ -470,8 +470,9 @@ def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranke
 
 def _of_estimator(estimator: object, names: tuple[str, ...] | None) -> tuple[TreeModel | LinearModel, str] | None:
     """Return an estimator's model, and its format; None where no format knows it."""
-    is_fitted = getattr(estimator, "__sklearn_is_fitted__", getattr(estimator, "is_fitted", None))  # CatBoost's
-    if callable(is_fitted) and not isinstance(estimator, type) and not is_fitted():
+    kind_of = type(estimator)  # CatBoost calls the method is_fitted
+    is_fitted = getattr(kind_of, "__sklearn_is_fitted__", getattr(kind_of, "is_fitted", None))
+    if callable(is_fitted) and not is_fitted(estimator):
         raise InvalidInputError(
             f"source: expected a fitted model, got {type(estimator).__name__} without fit. Fit it, or load its model."
         )

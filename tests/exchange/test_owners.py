@@ -362,3 +362,27 @@ class Unfitted:
 def test_a_model_that_is_not_fitted_is_named() -> None:
     with pytest.raises(InvalidInputError, match=r"source: expected a fitted model, got Unfitted without fit\. Fit it"):
         rerank.import_model(Unfitted())
+
+
+def test_the_boosters_of_a_cross_validation_are_no_model() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    with pytest.raises(InvalidInputError, match=r"or a fitted model .*, got lightgbm\.engine\.CVBooster"):
+        rerank.import_model(lightgbm.CVBooster())
+
+
+def test_models_that_catboost_does_not_save_as_json_are_refused_in_a_line() -> None:
+    catboost = pytest.importorskip("catboost")
+    rows = [["heat flow", 0.5], ["amber", 1.5]] * 20
+    model = catboost.CatBoostClassifier(iterations=2, text_features=[0], verbose=0, allow_writing_files=False)
+    with pytest.raises(InvalidInputError, match=r"^catboost: expected a model that .*, got 'Can save model with text"):
+        rerank.import_model(model.fit(rows, [0, 1] * 20))
+
+
+@pytest.mark.parametrize(("first", "is_told"), [(0.25, False), (1.7e9, True), (2.0**30, False)])
+def test_features_that_float32_rounds_are_named(first: float, is_told: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Seconds since 1970 are 128 apart in float32; multiples of 128 are not rounded."""
+    lightgbm = pytest.importorskip("lightgbm")
+    times = first + np.arange(100.0)[:, np.newaxis] * (128 if first == 2.0**30 else 1)
+    rerank.import_model(lightgbm.LGBMRegressor(n_estimators=1, verbose=-1).fit(times, np.arange(100) > 50))
+    told = "lightgbm: feature 1 from 1700000000.0 to 1700000099.0 is rounded here, in float32, and scores differ."
+    assert [message.startswith(told) for message in caplog.messages] == [True] * is_told
