@@ -93,8 +93,13 @@ class UbiLog:
         session = members.get("session_id") or attributes.get("session_id") or members.get("client_id")
         if session:
             search.session = read_text(session, "session_id")
-        name, hits = next(((name, members[name]) for name in _HITS if isinstance(members.get(name), list)), ("", None))
+        name, hits = next(((name, members[name]) for name in _HITS if members.get(name) is not None), ("", None))
         if hits is not None:
+            if not isinstance(hits, list):
+                raise LineFault(
+                    f"expected a list as {name}, got {shown(hits)}. Write JSONL, or make lists of a frame's texts: "
+                    f"frame[{name!r}].map(ast.literal_eval)."
+                )
             search.time = read_time(members.get("timestamp"), "timestamp")
             hits = [read_document(doc, name) for doc in hits]
             search.hits = list(dict.fromkeys([*search.hits, *hits]))  # a further page is a record with the same id

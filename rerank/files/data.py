@@ -37,6 +37,7 @@ from rerank.runtime.store import Blocks, Kind, Stored
 from rerank.types import RankingData, id_array, id_bytes, query_rows
 from rerank.types.ranking_data import (
     stored_members,
+    warn_of_labels,
 )
 
 Floats32 = NDArray[np.float32]
@@ -112,7 +113,9 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
     forms = [_form(file) for file in files]  # refuses unknown endings before a file is read
     readers = {TEXT: read_svmlight, NPZ: read_npz, PARQUET: read_parquet}
     parts = (readers[form](file, mapped) for file, form in zip(files, forms, strict=True))
-    return next(parts) if len(files) == 1 else joined_files(files, parts, mapped)
+    data = next(parts) if len(files) == 1 else joined_files(files, parts, mapped)
+    warn_of_labels(str(files[0]), data)
+    return data
 
 
 def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None = None) -> None:

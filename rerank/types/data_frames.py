@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -124,10 +125,10 @@ def _pairs(values: Any) -> list[tuple[Any, Any]] | None:
 
 
 def rows_as_frame(table: Any) -> Any:
-    """Return named tuples, as ir_measures has them, mappings of the same names, and lists by name as a data frame.
+    """Return named tuples, as ir_measures has them, mappings, and lists by name as a data frame.
 
-    A plan of polars is carried out, names of an index are columns, and what has `to_dict` (a series, or a run of ranx)
-    is a mapping. Anything else is returned as it is.
+    What a mapping has not is None. A plan of polars is carried out, names of an index are columns, and what has
+    `to_dict` (a series, or a run of ranx) is a mapping. Anything else is returned as it is.
     """
     if any(name is not None for name in getattr(getattr(table, "index", None), "names", ())):
         return table.reset_index()
@@ -139,14 +140,10 @@ def rows_as_frame(table: Any) -> Any:
     is_stream = isinstance(table, Iterator) and not hasattr(table, "read")  # an open file is read elsewhere
     rows = list(table) if is_stream or isinstance(table, list | tuple) else []
     members = [row if isinstance(row, Mapping) else getattr(row, "_asdict", dict)() for row in rows]
-    names = list(members[0]) if members else []
-    if (
-        not names
-        or isinstance(members[0][names[0]], Mapping)
-        or any(row.keys() != members[0].keys() for row in members)
-    ):
+    names = dict.fromkeys(chain.from_iterable(members))
+    if not names or not all(members) or isinstance(members[0][next(iter(members[0]))], Mapping):
         return rows if is_stream else table
-    return _mapping_frame({name: [row[name] for row in members] for name in names}, 0)
+    return _mapping_frame({name: [row.get(name) for row in members] for name in names}, 0)
 
 
 def _mapping_frame(columns: Mapping[str, Sequence[Any]], first: int | None = None) -> MappingFrame:
@@ -304,6 +301,8 @@ def column_name(what: str, frame: Frame, column: str, required: bool = True) -> 
 def column_values(what: str, frame: Frame, name: Any) -> NDArray[Any]:
     """Return a column of a frame, (n_rows,); refuse a name that several columns have."""
     values = np.asarray(unmasked(frame[name]))
+    if values.dtype.kind in "mM":  # times, which NumPy makes numbers of where they count nanoseconds
+        values = values.astype(f"{values.dtype.kind}8[us]").astype(object)
     if values.ndim > 1:
         raise InvalidInputError(f"{what}: expected each column once, got {shown(name)} again. Rename or drop one.")
     return values

@@ -5,6 +5,7 @@ Rows of files and data frames become members of ranking data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError, check_known, shown
+from rerank.errors import InvalidInputError, check_known, log, shown
 from rerank.runtime.fields import first_repeated
 from rerank.runtime.mapped_rows import row_blocks
 from rerank.types.data_frames import (
@@ -25,12 +26,14 @@ from rerank.types.data_frames import (
     Frame,
     column_name,
     id_column,
+    is_frame,
     names_of,
     new_frame,
     number_column,
     numbered_queries,
     place,
     refuse_categories,
+    rows_as_frame,
 )
 from rerank.types.ids import Ids
 from rerank.types.query_rows import Floats, Ints, are_pointers, ideal_of_rows, pointers, query_rows, rows_of_groups
@@ -46,6 +49,7 @@ WEIGHT = "weight"
 OF_ROWS = ("labels", "base_scores", "row_weights")  # members with a value of each row, or of each query, or None
 OF_QUERIES = ("weights", "query_groups")
 NOT_FEATURES = (QUERY_ID, DOC_ID, LABEL, BASE_SCORE, WEIGHT)
+_INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")  # columns that pandas makes of an index without a name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,12 +158,13 @@ class RankingData(QueryTable):
 
         Parameters
         ----------
-        frame : pandas.DataFrame
+        frame : pandas.DataFrame, or rows as mappings
             Columns query_id (or qid), doc_id (or docno, doc), optionally label (or relevance), base_score and weight,
             and the features. Rows of a query keep their order. Ids are text; whole numbers are converted to their
             decimal text. A missing feature is NaN. Weights that differ within a query become `row_weights`.
         features : sequence of str or None
-            Names of the feature columns; None is all other columns, which must be numbers.
+            Names of the feature columns; None is all other columns, which must be numbers, without an index that pandas
+            wrote (`Unnamed: 0`).
 
         Returns
         -------
@@ -172,10 +177,17 @@ class RankingData(QueryTable):
             query has a document twice.
 
         """
+        frame = frame if is_frame(frame) else rows_as_frame(frame)
+        if not is_frame(frame):
+            raise InvalidInputError(
+                f"data: expected a data frame, got {shown(frame)}. Read files with rerank.read_data."
+            )
         query_ids, doc_ids, X, names, numbers = read_pairs(frame, features)
         queries, query = numbered_queries("data", query_ids, doc_ids)
         members, order = grouped_members(queries, query, doc_ids, numbers, None)
-        return cls(X=X if order is None else X[order], feature_names=names, **members)
+        data = cls(X=X if order is None else X[order], feature_names=names, **members)
+        warn_of_labels("data", data)
+        return data
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each query-document pair.
@@ -447,7 +459,8 @@ def read_pairs(
     """
     others = [column_name("data", frame, column, column in (QUERY_ID, DOC_ID)) for column in NOT_FEATURES]
     present = dict.fromkeys(names_of(frame))
-    names = [name for name in present if name not in others] if features is None else list(features)
+    own = [name for name in present if name not in others and not _INDEX.fullmatch(str(name))]
+    names = own if features is None else list(features)
     for name in names:
         if not isinstance(name, str) or name not in present:
             raise InvalidInputError(
@@ -468,6 +481,20 @@ def read_pairs(
     numbers = {name: number_column("data", frame, column) for name, column in columns.items() if column is not None}
     query_ids = id_column("data", frame, QUERY_ID)
     return query_ids, id_column("data", frame, DOC_ID), X, tuple(names), numbers
+
+
+def warn_of_labels(what: str, data: RankingData) -> None:
+    """Warn of a feature that is the label in each row: the label is not known of new documents."""
+    if data.labels is None or not data.labels.any():
+        return
+    labels = data.labels.astype(np.float32)[:, np.newaxis]
+    alike = np.ones(data.n_features, dtype=np.bool_)
+    for first, block in row_blocks(data.X):
+        alike &= (block == labels[first : first + len(block)]).all(axis=0)
+        if not alike.any():
+            return
+    named = ", ".join(shown(data.feature_names[column]) for column in np.flatnonzero(alike).tolist())
+    log.warning("%s: %s has the label of each row: leave it out, unless it is known of new documents.", what, named)
 
 
 def weight_members(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:

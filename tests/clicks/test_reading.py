@@ -84,6 +84,21 @@ def test_frames_of_user_behavior_insights_are_joined() -> None:
     assert [row[:4] for row in clicks.first_rows(2)[1]] == [["heat", "a", 1, 0], ["heat", "b", 2, 1]]
 
 
+def test_mappings_of_user_behavior_insights_may_lack_members() -> None:
+    search = {"query_id": "s", "user_query": "heat", "query_response_hit_ids": ["a", "b"]}
+    event = {"action_name": "click", "query_id": "s", "event_attributes": {"object": {"object_id": "b"}}}
+    assert [row[:4] for row in read_clicks([search, event]).first_rows(2)[1]] == [
+        ["heat", "a", 1, 0],
+        ["heat", "b", 2, 1],
+    ]
+
+
+def test_hits_that_are_a_text_are_named(tmp_path: Path) -> None:
+    path = _log(tmp_path / "ubi.csv", "query_id,user_query,query_response_hit_ids", "s,heat,\"['a', 'b']\"")
+    with pytest.raises(FileFormatError, match=r":2: expected a list as query_response_hit_ids, got \"\['a', 'b'\]\""):
+        read_clicks(path)
+
+
 def test_log_of_clicks_alone_is_refused(tmp_path: Path) -> None:
     header = "AnonID\tQuery\tQueryTime\tItemRank\tClickURL"
     path = _log(tmp_path / "aol.txt", header, "142\theat\t2006-03-01 07:17:12\t1\thttp://www.heat.com")

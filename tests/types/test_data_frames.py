@@ -510,6 +510,37 @@ def test_categories_are_refused_with_the_call_that_takes_them() -> None:
         RankingData.from_frame(frame.astype({"x": "category"}))
 
 
+PAIRS = {"qid": ["1", "1"], "docno": ["a", "b"], "label": [0, 1], "x": [0.5, 1.5]}
+
+
+def test_ranking_data_are_read_from_rows_that_may_lack_values() -> None:
+    rows = pd.DataFrame(PAIRS).to_dict("records")
+    assert RankingData.from_frame([*rows, {"qid": "1", "docno": "c", "label": 0}]).X[:2].tolist() == [[0.5], [1.5]]
+    with pytest.raises(InvalidInputError, match=r"^data: expected a data frame, got 'data\.csv'\. Read files with"):
+        RankingData.from_frame("data.csv")
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
+def test_an_index_that_pandas_wrote_is_no_feature(name: str) -> None:
+    frame = pd.DataFrame(PAIRS).assign(**{name: [7, 3]})
+    assert RankingData.from_frame(frame).feature_names == ("x",)
+    assert RankingData.from_frame(frame, [name]).feature_names == (name,)
+
+
+@pytest.mark.parametrize("unit", ["s", "us", "ns"])
+def test_times_are_no_numbers_whatever_their_unit(unit: str) -> None:
+    frame = pd.DataFrame(PAIRS).assign(x=np.array(["2024-01-01", "2024-01-02"], f"datetime64[{unit}]"))
+    with pytest.raises(InvalidInputError, match="expected numbers in column 'x', got 2024-01-01 00:00:00"):
+        RankingData.from_frame(frame)
+
+
+def test_features_that_are_the_label_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    RankingData.from_frame(pd.DataFrame(PAIRS).assign(zero=0.0, grade=[0, 1], click=[False, True]))
+    assert caplog.messages == [
+        "data: 'grade', 'click' has the label of each row: leave it out, unless it is known of new documents."
+    ]
+
+
 def test_what_is_masked_is_missing() -> None:
     masked = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
     np.testing.assert_array_equal(feature_matrix(masked), [[1.0, np.nan], [3.0, 4.0]])
