@@ -14,9 +14,9 @@ trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3}" -m venv "$folder/venv"
 "$folder/venv/bin/pip" install -q --disable-pip-version-check llama-index-core==0.14.25
 
-expected='reciprocal_rerank weights None: b a c d
-reciprocal_rerank weights [0.9, 0.1]: b a c d
-reciprocal_rerank weights [0.1, 0.9]: b a c d
+expected='reciprocal_rerank weights None: b d a c
+reciprocal_rerank weights [0.9, 0.1]: b d a c
+reciprocal_rerank weights [0.1, 0.9]: b d a c
 relative_score weights None: b a c d
 relative_score weights [0.9, 0.1]: a b c d
 relative_score weights [0.1, 0.9]: b c a d'
