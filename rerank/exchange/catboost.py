@@ -77,11 +77,6 @@ class CatBoost(Format):
                 "oblivious trees", "others", remedy="Train the model again with grow_policy=SymmetricTree."
             )
         info = stored["features_info"]
-        for kind in ("text_features", "embedding_features"):
-            if info.get(kind):
-                raise FormatFault(
-                    "numbers and categories", kind.replace("_", " "), remedy="Train the model again on numbers."
-                )
         floats = info.get("float_features") or []
         categorical = info.get("categorical_features") or []
         names_of = {
