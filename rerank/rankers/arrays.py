@@ -124,10 +124,12 @@ def validation_arrays(eval_set: Any, qid: Any, group: Any, init_score: Any) -> L
         eval_set = eval_set[0]
     if isinstance(eval_set, RankingData):
         return eval_set, None, qid, group, init_score
-    if isinstance(eval_set, tuple | list) and len(eval_set) == 3 and qid is None:
-        return *eval_set, group, init_score
-    if isinstance(eval_set, tuple | list) and len(eval_set) == 2 and (qid is not None or group is not None):
-        return *eval_set, qid, group, init_score
+    is_one = isinstance(eval_set, tuple | list) and not any(isinstance(part, tuple) for part in eval_set)
+    parts = eval_set if is_one else ()
+    if len(parts) == 3 and qid is None:
+        return *parts, group, init_score
+    if len(parts) == 2 and (qid is not None or group is not None):
+        return *parts, qid, group, init_score
     raise InvalidInputError(
         "eval_set: expected RankingData, (X, y, qid), or (X, y) beside eval_qid or eval_group, got "
         f"{f'a list of {len(eval_set)}' if isinstance(eval_set, list) else 'another value'}. Pass one eval set."

@@ -299,8 +299,11 @@ class Ranker(Estimator):
         data, start, binned = labelled_rows(
             rows, y, qid, group, init_score, sample_weight, categories=learner._are_categories
         )
+        base = given_base(self.base, data.feature_names)
+        if column_names(rows) is None and not isinstance(rows, RankingData):
+            check_width(base, data.n_features)
         valid = validation_arrays(data_of(eval_set), eval_qid, eval_group, eval_init_score)
-        learner._fit_data(data, start, pairs, valid, context, binned)
+        learner._fit_data(data, base, start, pairs, valid, context, binned)
         unlearned = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # callers' attributes
         self.__dict__ = {**unlearned, **vars(learner), **self.get_params(deep=False)}
         return self
@@ -320,6 +323,7 @@ class Ranker(Estimator):
     def _fit_data(
         self,
         data: RankingData,
+        base: Any,
         start: Floats | None,
         pairs: PreferenceRows | None,
         valid: LabelledArrays | None,
@@ -328,7 +332,8 @@ class Ranker(Estimator):
     ) -> None:
         """Learn from data.
 
-        start   scores to start from, (n_rows,); None: those of the parameter `base`
+        base    as `given_base` returns it
+        start   scores to start from, (n_rows,); None: those of the base
         pairs   preferences to learn from in place of labels
         valid   as `validation_arrays` returns it
         binned  as `labelled_rows` returns it
@@ -337,7 +342,6 @@ class Ranker(Estimator):
         check_training_data(data, "training data")
         if data.row_weights is not None:
             self._check_able("sample_weight", "weighs_rows", "a ranker that weighs rows, or one weight a query")
-        base = given_base(self.base, data.feature_names)
         if isinstance(base, Ranker) and hasattr(base, "base_"):  # `resolve_base` refuses one that is not fitted
             check_retrievers(base, data.retriever, data.run_retrievers, "training data")
             self._check_categories(base)
@@ -982,3 +986,12 @@ def given_base(base: Any, names: tuple[str, ...] | None = None) -> Any:
         return Run.of(base)
     read = (reader(base, names) for reader in model_readers().values())
     return next((converted for converted in read if converted is not None), base)
+
+
+def check_width(base: Any, n_features: int) -> None:
+    """Refuse a base model of another number of columns than an array's, which have no names."""
+    expected = getattr(base, "n_features_in_", n_features)
+    if expected != n_features:
+        raise ModelMismatchError(
+            f"X: expected the {expected} columns of the base's model, got {n_features}. Pass these, or a frame with names."
+        )

@@ -254,6 +254,17 @@ def test_queries_of_an_eval_set_are_given_once() -> None:
         ranker.fit(data, eval_set=data, eval_qid=QID)
     with pytest.raises(InvalidInputError, match=r"eval_set: expected RankingData, \(X, y, qid\), or \(X, y\) beside"):
         ranker.fit(A, Y, qid=QID, eval_set=(A, Y, QID), eval_qid=QID)
+    with pytest.raises(InvalidInputError, match=r"eval_set: .*, got a list of 2\. Pass one eval set"):
+        ranker.fit(A, Y, qid=QID, eval_set=[(A, Y), (A, Y)], eval_qid=QID)
+
+
+def test_a_base_model_of_other_columns_than_an_array_is_refused_as_by_predict() -> None:
+    base = LambdaMART(**SMALL).fit(A[:, :3], Y, qid=QID)
+    ranker = LambdaMART(**SMALL, base=base)
+    with pytest.raises(ModelMismatchError, match="X: expected the 3 columns of the base's model, got 4"):
+        ranker.fit(A, Y, qid=QID)
+    numbered = FRAME.set_axis(["1", "2", "3", "4"], axis=1)
+    assert ranker.fit(numbered, Y, qid=QID).base_.model.n_features_in_ == 3
 
 
 cells = st.none() | st.booleans() | st.integers(-(2**40), 2**40) | st.floats(width=32, allow_infinity=False)
