@@ -993,5 +993,6 @@ def check_width(base: Any, n_features: int) -> None:
     expected = getattr(base, "n_features_in_", n_features)
     if expected != n_features:
         raise ModelMismatchError(
-            f"X: expected the {expected} columns of the base's model, got {n_features}. Pass these, or a frame with names."
+            f"X: expected the {expected} columns of the base's model, got {n_features}. Pass these, or a frame with "
+            "names."
         )
