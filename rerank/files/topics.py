@@ -81,6 +81,7 @@ _TEXTS = {  # of each kind of topic in XML, the first that it has
         "query": ("title", "content", "text"),
     }.items()
 }
+_ENTITY = re.compile(r"&#?\w+;")  # `unescape` alone finds &reg in research&region, too
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _FIELD = re.compile(r"<\w+\s+name\s*=\s*\"([^\"]*)\"\s*>")
 _OPERATOR = re.compile(r"#\w+(?::\d+)?\s*\(")  # of the language of Indri
@@ -273,15 +274,20 @@ def _xml_entry(tag: str, attributes: str, content: str) -> tuple[str, str]:
     text = next((match[1] for match in found if match), None)
     if text is None and tag == "topic":  # its name, or all that it says, with the names of fields (clinical trials)
         text = name or " ".join([template, _FIELD.sub(r" \1 ", content)])
-    text = " ".join(unescape(without_markup(text or "")).split())
+    text = " ".join(_decoded(without_markup(text or "")).split())
     if _OPERATOR.match(text):
         raise LineFault(f"expected words, got {shown(text)} of Indri's language. Write the words alone.")
-    return unescape(query_id).strip(), text
+    return _decoded(query_id).strip(), text
+
+
+def _decoded(text: str) -> str:
+    """Return a text with the letters that its entities stand for."""
+    return _ENTITY.sub(lambda entity: unescape(entity[0]), text)
 
 
 def _trec_entry(_: str, __: str, block: str) -> tuple[str, str]:
     pattern = next((pattern for pattern in (_TITLE, _QUERY, _DESC) if pattern.search(block)), _TITLE)
-    return _tagged(_NUM, "num", block), " ".join(unescape(_tagged(pattern, "title", block)).split())
+    return _tagged(_NUM, "num", block), " ".join(_decoded(_tagged(pattern, "title", block)).split())
 
 
 def _tagged(pattern: re.Pattern[str], tag: str, block: str) -> str:

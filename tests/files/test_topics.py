@@ -205,7 +205,10 @@ XML_TOPICS = {  # of tracks of TREC
         "</query></topic></topics>",
         {"1": "a < b & c"},
     ),
-    "entities of SGML": ("<top>\n<num> 1\n<title> AT&amp;T &quot;mergers&quot;\n</top>\n", {"1": 'AT&T "mergers"'}),
+    "entities of SGML": (
+        "<top>\n<num> 1\n<title> AT&amp;T &quot;mergers&quot; research&region\n</top>\n",
+        {"1": 'AT&T "mergers" research&region'},
+    ),
     "indri": (
         "<parameters><query><type>indri</type><number>301</number><text>a #1 b</text></query></parameters>",
         {"301": "a #1 b"},
