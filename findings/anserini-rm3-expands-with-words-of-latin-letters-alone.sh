@@ -5,7 +5,7 @@
 # off.
 # Why it matters: a comparison of feedback methods on a collection that is not in English reports RM3 as BM25, equal in
 # every figure, and as harmless; a few Latin words in the text (names, product codes) become the whole expansion.
-# Source: Anserini, Rm3Reranker.java (filterTerms); SearchCollection -options: "turn off English term filter".
+# Source: Anserini, Rm3Reranker.java (filterTerms); the option -rm3.noTermFilter of SearchCollection.
 
 set -euo pipefail
 

@@ -7,7 +7,7 @@
 # above one that has all three, and one mention in a long text scores 0.0.
 # Why it matters: -qld of Anserini and Pyserini, a usual baseline, and LMDirichlet of Elasticsearch are this sum; their
 # runs are not those of Indri with the same mu, and long documents gain the more words a query has.
-# Source: Lucene, LMDirichletSimilarity.java (score: "return score > 0.0d ? score : 0.0d"); BooleanQuery adds what
+# Source: Lucene, LMDirichletSimilarity.java (score: one below 0 becomes 0); BooleanQuery adds what
 # matches.
 
 set -euo pipefail

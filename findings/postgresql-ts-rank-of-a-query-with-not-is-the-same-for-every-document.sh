@@ -6,8 +6,8 @@
 # keeps the order.
 # Why it matters: the operators of a search box pass through websearch_to_tsquery; a user who adds a minus to a query
 # of one word gets its documents in no order, and LIMIT takes any of them.
-# Source: PostgreSQL, src/backend/utils/adt/tsrank.c (calc_rank_and: SortAndUniqItems takes words under NOT, too;
-# "if (res < 0) res = 1e-20f").
+# Source: PostgreSQL, src/backend/utils/adt/tsrank.c (calc_rank_and and SortAndUniqItems, which take words under NOT,
+# too; a negative result becomes 1e-20).
 
 set -euo pipefail
 
