@@ -12,17 +12,13 @@ from rerank.evaluation.comparison import Comparison, compare_results, figure, re
 from rerank.evaluation.comparison_page import report
 from rerank.evaluation.evaluate import EvaluationResult
 from rerank.evaluation.page import Axis, Curve, Section
-from rerank.experiments.study import (
-    Study,
-)
+from rerank.experiments.study import Study
 from rerank.files.lists import write_folds
 from rerank.files.trec import write_run
 from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.output import write_text
-from rerank.training.cross_validation import (
-    Try,
-)
+from rerank.training.cross_validation import Try
 from rerank.training.estimate import DEFAULT_METRIC
 from rerank.training.tuning import best_try
 from rerank.types import Run

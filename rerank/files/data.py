@@ -24,21 +24,14 @@ from rerank.errors import InvalidInputError, shown
 from rerank.files.companions import companions_of, name_unread
 from rerank.files.parquet import PARQUET, read_parquet, write_parquet
 from rerank.files.rows import NOT_STORED, STORED, data_files, joined_files
-from rerank.files.source import (
-    check_file,
-    of_line,
-    refuse_repeats,
-)
+from rerank.files.source import check_file, of_line, refuse_repeats
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import store
 from rerank.runtime.fields import Record
 from rerank.runtime.output import path_of
 from rerank.runtime.store import Blocks, Kind, Stored
 from rerank.types import RankingData, id_array, id_bytes, query_rows
-from rerank.types.ranking_data import (
-    stored_members,
-    warn_of_labels,
-)
+from rerank.types.ranking_data import stored_members, warn_of_labels
 
 Floats32 = NDArray[np.float32]
 NPZ = ".npz"
