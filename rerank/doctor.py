@@ -45,6 +45,9 @@ NAMED = 10  # features that a finding lists
 DEPTH = 10  # documents of a query whose judgements are counted
 _BLOCK = 256  # test queries that are compared with all training queries at once
 _WORD = re.compile(r"\w+")
+_MODEL = re.compile(  # of this package, LightGBM, RankLib and XGBoost
+    rb'\s*(\{"format": ?"rerank-model"|tree\r?\n|(##.*\n)+\s*<ensemble|\{"learner"|\{L)'
+)
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,11 @@ def kind_of(path: Path) -> str:
         return "data"
     with open_source(path) as handle:
         beginning = handle.read(FIRST_BYTES)
+    if _MODEL.match(beginning):
+        expected = "expected judgements, a run, topics or features, got a model"
+        raise FileFormatError(
+            path, None, f"{expected}. See `rerank explain MODEL`; `rerank import` one of another system."
+        )
     lines = [line for line in beginning.splitlines() if line.strip() and not line.startswith(b"#")]
     kinds = Counter(kind for kind in map(_kind, lines[:FIRST_LINES]) if kind)
     if not kinds:

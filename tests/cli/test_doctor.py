@@ -44,6 +44,7 @@ def test_kinds_that_are_named_are_used(command: Command) -> None:
         (None, "", "files: expected files to examine, got none. Name one."),
         (b"\x1f\x8bbroken", "FILE", "FILE: expected a whole gzip file, got a damaged one"),
         (b"good day to you\n", "FILE", "FILE: expected rows of qrels, a run, topics or features, got 'good day"),
+        (b"tree\nversion=v4\n", "FILE", "FILE: expected judgements, a run, topics or features, got a model. See"),
         (b"# nothing\n", "FILE", "FILE: expected rows of qrels, a run, topics or features, got none. Say what it is"),
     ],
 )
