@@ -22,7 +22,7 @@ from rerank.trees.categories import CategoryValues
 from rerank.trees.content import bin_rows, mixed, row_digests
 from rerank.types import Floats, Ids, Ints, RankingData, id_array
 from rerank.types.data_frames import LABEL, is_missing, number_of, refuse_categories, unmasked
-from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members
+from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members, warn_of_labels
 
 CategoriesOf = Callable[[Sequence[str]], NDArray[np.bool_]]
 _PAIRS = np.array([f"{byte:02x}" for byte in range(256)])
@@ -108,6 +108,8 @@ def labelled_rows(
         query = query_column(qid, group, X, prefix)
         data, order, of_input = data_from_arrays(X, y, query, weights, init_score, categories, prefix)
         binned = order, of_input
+        if not prefix:  # of the training
+            warn_of_labels("X", data)
     if init_score is None:
         return data, None, binned
     return data, finite_column(f"{prefix}init_score", init_score, data.n_rows, "score")[order], binned

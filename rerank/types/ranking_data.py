@@ -485,7 +485,7 @@ def read_pairs(
 
 def warn_of_labels(what: str, data: RankingData) -> None:
     """Warn of a feature that is the label in each row: the label is not known of new documents."""
-    if data.labels is None or not data.labels.any():
+    if data.labels is None or (data.labels == data.labels[:1]).all():
         return
     labels = data.labels.astype(np.float32)[:, np.newaxis]
     alike = np.ones(data.n_features, dtype=np.bool_)

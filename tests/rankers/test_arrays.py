@@ -258,6 +258,16 @@ def test_queries_of_an_eval_set_are_given_once() -> None:
         ranker.fit(A, Y, qid=QID, eval_set=[(A, Y), (A, Y)], eval_qid=QID)
 
 
+def test_labels_among_the_features_of_fit_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    _fit(FRAME.assign(grade=Y))
+    assert caplog.messages == [
+        "X: 'grade' has the label of each row: leave it out, unless it is known of new documents."
+    ]
+    caplog.clear()
+    _fit(FRAME.assign(one=1.0))
+    assert caplog.messages == []
+
+
 def test_a_base_model_of_other_columns_than_an_array_is_refused_as_by_predict() -> None:
     base = LambdaMART(**SMALL).fit(A[:, :3], Y, qid=QID)
     ranker = LambdaMART(**SMALL, base=base)
