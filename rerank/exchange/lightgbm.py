@@ -44,7 +44,7 @@ from rerank.types import Floats, Ints, pointers
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
 NONE, ZERO, NAN = range(3)  # kinds of missing value
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
-FINE = 2.0**-13  # range of values, as a share of their size, that has fewer than 1,024 numbers of float32
+FINE = 2.0**-13  # of the size of values: a narrower range has few numbers of float32, 1,024 to 2,048 at most
 FRAME = b"\npandas_categorical:"  # begins the last line of a model of a data frame
 
 
@@ -163,7 +163,7 @@ def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, lis
 
 
 def _warn_of_rounding(infos: Sequence[str], names: Sequence[str]) -> None:
-    """Warn of features whose values in training, the ends of their range, are not told apart in float32."""
+    """Warn of features whose range in training is too narrow for float32 to tell its values apart."""
     for number, info in enumerate(infos):
         found = re.fullmatch(r"\[([^:]+):([^:]+)\]", info)
         ends = np.array(found.groups() if found else (0, 0), dtype=np.float64)

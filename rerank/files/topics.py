@@ -81,7 +81,7 @@ _TEXTS = {  # of each kind of topic in XML, the first that it has
         "query": ("title", "content", "text"),
     }.items()
 }
-_ENTITY = re.compile(r"&#?\w+;")  # `unescape` alone finds &reg in research&region, too
+_ENTITY = re.compile(r"&#?\w+;")  # `unescape` alone would also read &reg in research&region
 _CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _FIELD = re.compile(r"<\w+\s+name\s*=\s*\"([^\"]*)\"\s*>")
 _OPERATOR = re.compile(r"#\w+(?::\d+)?\s*\(")  # of the language of Indri
@@ -281,7 +281,7 @@ def _xml_entry(tag: str, attributes: str, content: str) -> tuple[str, str]:
 
 
 def _decoded(text: str) -> str:
-    """Return a text with the letters that its entities stand for."""
+    """Return a text with character references such as &amp; replaced by their characters."""
     return _ENTITY.sub(lambda entity: unescape(entity[0]), text)
 
 

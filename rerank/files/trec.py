@@ -25,7 +25,6 @@ from pathlib import Path
 import numpy as np
 
 from rerank.errors import FileFormatError, log
-from rerank.files.columns import RUNS, Layout, parse_rank, read_table
 from rerank.files.irds import data_set_name, data_set_qrels, data_set_subtopic_qrels
 from rerank.files.source import (
     FileLike,
@@ -39,6 +38,7 @@ from rerank.files.source import (
     records,
     value_of,
 )
+from rerank.files.text_columns import RUNS, Layout, parse_rank, read_table
 from rerank.runtime.output import whole_file
 from rerank.types import UNNAMED, Qrels, Run, SubtopicQrels, query_rows, trec_order
 from rerank.types.data_frames import RANK, SCORE

@@ -92,6 +92,7 @@ def _documents_of(query_id: str) -> str:
 
 
 def _query_texts(topics: Topics, by_query: Mapping[str, Any], scores: Any) -> QueryTexts:
+    """Return queries and the documents of each, which are `listed`, as records."""
     named = {query_id: _named(by_query.get(query_id, ()), _documents_of(query_id)) for query_id in topics}
     total = sum(map(len, named.values()))
     if total > MOST_TEXTS:

@@ -300,7 +300,7 @@ class Ranker(Estimator):
             rows, y, qid, group, init_score, sample_weight, categories=learner._are_categories
         )
         base = given_base(self.base, data.feature_names)
-        if column_names(rows) is None and not isinstance(rows, RankingData):
+        if not isinstance(rows, RankingData) and not learner._columns_named:
             check_width(base, data.n_features)
         valid = validation_arrays(data_of(eval_set), eval_qid, eval_group, eval_init_score)
         learner._fit_data(data, base, start, pairs, valid, context, binned)

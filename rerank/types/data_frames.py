@@ -127,7 +127,7 @@ def _pairs(values: Any) -> list[tuple[Any, Any]] | None:
 def rows_as_frame(table: Any) -> Any:
     """Return named tuples, as ir_measures has them, mappings, and lists by name as a data frame.
 
-    What a mapping has not is None. A plan of polars is carried out, names of an index are columns, and what has
+    A member that a mapping lacks is None. A plan of polars is carried out, names of an index are columns, and what has
     `to_dict` (a series, or a run of ranx) is a mapping. Anything else is returned as it is.
     """
     if any(name is not None for name in getattr(getattr(table, "index", None), "names", ())):

@@ -484,7 +484,7 @@ def read_pairs(
 
 
 def warn_of_labels(what: str, data: RankingData) -> None:
-    """Warn of a feature that is the label in each row: the label is not known of new documents."""
+    """Warn of features that equal the label in every row, which new documents do not have."""
     if data.labels is None or (data.labels == data.labels[:1]).all():
         return
     labels = data.labels.astype(np.float32)[:, np.newaxis]
@@ -494,7 +494,9 @@ def warn_of_labels(what: str, data: RankingData) -> None:
         if not alike.any():
             return
     named = ", ".join(shown(data.feature_names[column]) for column in np.flatnonzero(alike).tolist())
-    log.warning("%s: %s has the label of each row: leave it out, unless it is known of new documents.", what, named)
+    log.warning(
+        "%s: features equal the label in every row, %s: leave them out, unless new documents have them.", what, named
+    )
 
 
 def weight_members(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.files import columns
+from rerank.files import text_columns
 from rerank.files.trec import QRELS, RUN, read_qrels, read_run, write_qrels, write_run
 from rerank.types import Run
 from rerank.types.ids import repeated_row
@@ -78,7 +78,7 @@ def test_rows_in_any_order_and_chunk_size_give_the_same_run(
     lines = (folder / "run.txt").read_text("utf8").removesuffix("\n").split("\n")
     text = "\n".join(data.draw(st.permutations(lines)))
     path = written(folder, text)
-    query_ids, query_ptr, rows = columns.read_table(path, RUN, chunk_bytes=data.draw(st.integers(1, 200)))
+    query_ids, query_ptr, rows = text_columns.read_table(path, RUN, chunk_bytes=data.draw(st.integers(1, 200)))
     result = Run(query_ids, query_ptr, rows.doc_ids, rows.values)
     assert as_dict(result) == run
 
@@ -101,7 +101,7 @@ def test_a_run_of_many_chunks_is_read_in_the_order_of_the_file(tmp_path: Path) -
     n_rows = 150_000
     lines = [f"q{row // 1000} Q0 clueweb09-en{row:07d} 1 {n_rows + 0.5 - row} t\n" for row in range(n_rows)]
     path = written(tmp_path, "".join(lines))
-    assert path.stat().st_size > 2 * columns.CHUNK_BYTES
+    assert path.stat().st_size > 2 * text_columns.CHUNK_BYTES
     run = read_run(path)
     assert list(run) == [f"q{number}" for number in range(150)]
     assert run.doc_ids.tolist() == [f"clueweb09-en{row:07d}" for row in range(n_rows)]
@@ -206,7 +206,7 @@ def test_bad_qrels_are_refused_in_one_line(tmp_path: Path, text: str) -> None:
 def test_bad_line_is_named_when_it_stands_in_a_later_chunk(tmp_path: Path) -> None:
     good = "".join(f"q 0 d{row} 1\n" for row in range(1000))
     with pytest.raises(FileFormatError, match=r":1001: expected a whole number"):
-        columns.read_table(written(tmp_path, good + "q 0 d no\n"), QRELS, chunk_bytes=512)
+        text_columns.read_table(written(tmp_path, good + "q 0 d no\n"), QRELS, chunk_bytes=512)
 
 
 def test_missing_file_folder_and_damaged_gzip_are_refused(tmp_path: Path) -> None:

@@ -261,7 +261,7 @@ def test_queries_of_an_eval_set_are_given_once() -> None:
 def test_labels_among_the_features_of_fit_are_named(caplog: pytest.LogCaptureFixture) -> None:
     _fit(FRAME.assign(grade=Y))
     assert caplog.messages == [
-        "X: 'grade' has the label of each row: leave it out, unless it is known of new documents."
+        "X: features equal the label in every row, 'grade': leave them out, unless new documents have them."
     ]
     caplog.clear()
     _fit(FRAME.assign(one=1.0))

@@ -73,7 +73,8 @@ def test_functions_that_are_not_compiled_have_types() -> None:
     for path, tree in _trees().items():
         compiled = {inner for each in _compiled(tree, "kernel", "helper") for inner in ast.walk(each)}
         for function in ast.walk(tree):
-            if isinstance(function, ast.FunctionDef) and function.returns is None and function not in compiled:
+            is_function = isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+            if is_function and function.returns is None and function not in compiled:
                 without.append(f"{path.relative_to(ROOT).as_posix()}: {function.name}")
     assert [place for place in without if not place.startswith("runtime/llvm.py")] == []  # which has Numba's types
 

@@ -537,7 +537,7 @@ def test_times_are_no_numbers_whatever_their_unit(unit: str) -> None:
 def test_features_that_are_the_label_are_named(caplog: pytest.LogCaptureFixture) -> None:
     RankingData.from_frame(pd.DataFrame(PAIRS).assign(zero=0.0, grade=[0, 1], click=[False, True]))
     assert caplog.messages == [
-        "data: 'grade', 'click' has the label of each row: leave it out, unless it is known of new documents."
+        "data: features equal the label in every row, 'grade', 'click': leave them out, unless new documents have them."
     ]
 
 

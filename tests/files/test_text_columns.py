@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from rerank.files import columns
+from rerank.files import text_columns
 from rerank.files.trec import QRELS, RUN
 
 scores = st.floats(allow_nan=False, allow_infinity=False)
@@ -23,8 +23,8 @@ def test_fast_split_equals_split_by_line(tmp_path: Path, gap: str, eol: str) -> 
         for row in range(100)
     ]
     chunk = (eol.join(rows) + eol).encode()
-    fast = columns._split_fast(5, chunk, RUN)
-    slow = columns._split_by_line(tmp_path, 5, chunk, RUN)
+    fast = text_columns._split_fast(5, chunk, RUN)
+    slow = text_columns._split_by_line(tmp_path, 5, chunk, RUN)
     assert fast is not None
     assert np.repeat(fast.names, fast.lengths).tolist() == slow.names
     assert [*fast.lines[0]] == [line for (line,) in slow.lines]
@@ -36,7 +36,7 @@ def test_fast_split_equals_split_by_line(tmp_path: Path, gap: str, eol: str) -> 
 def read_scores(texts: list[str]) -> list[float]:
     """The scores that the fast split reads, which must take the whole chunk."""
     chunk = "".join(f"q Q0 d{row} 1 {text} t\n" for row, text in enumerate(texts)).encode()
-    rows = columns._split_fast(1, chunk, RUN)
+    rows = text_columns._split_fast(1, chunk, RUN)
     assert rows is not None
     return rows.values.tolist()
 
@@ -70,8 +70,8 @@ def test_many_scores_are_read_to_the_last_bit() -> None:
 def test_labels_are_read_as_whole_numbers() -> None:
     texts = ["0", "-1", "3", "007", "12345678", "123456789", str(2**63 - 1), str(-(2**63))]
     chunk = "".join(f"q 0 d{row} {text}\n" for row, text in enumerate(texts)).encode()
-    rows = columns._split_fast(1, chunk, QRELS)
+    rows = text_columns._split_fast(1, chunk, QRELS)
     assert rows is not None
     assert rows.values.tolist() == [int(text) for text in texts]
     for text in ("5.1", "1e3", "-", "--1", "1-", ".0"):
-        assert columns._split_fast(1, f"q 0 d {text}\n".encode(), QRELS) is None
+        assert text_columns._split_fast(1, f"q 0 d {text}\n".encode(), QRELS) is None
