@@ -24,7 +24,7 @@ from rerank.features.recipe import Recipe, family
 from rerank.files.inputs import RunLike, run_of
 from rerank.history.history import History
 from rerank.lucene.shards import RESOURCES
-from rerank.runtime.store import cache_folder
+from rerank.runtime.cache_folder import cache_folder
 from rerank.types import Run
 from rerank.vectors.encoder import Encoder
 from rerank.vectors.scorer import Scorer

@@ -27,11 +27,12 @@ from rerank.lucene.languages import stored_language
 from rerank.lucene.requests import ask_json, open_index
 from rerank.lucene.shards import SUBFOLDER, index_folders
 from rerank.runtime import store
+from rerank.runtime.cache_folder import cache_folder
 from rerank.runtime.fields import Flag, Items, Plain, Record, Text, Whole, first_repeated
 from rerank.runtime.mapped_rows import expect_random_reads
 from rerank.runtime.memory import memory_limit
 from rerank.runtime.progress import track
-from rerank.runtime.store import Fault, Kind, Stored, cache_folder, file_state, note_path, write_note
+from rerank.runtime.store import Fault, Kind, Stored, file_state, note_path, write_note
 from rerank.types import Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from rerank.errors import RerankError
 from rerank.lucene.java_parts import find_jar, find_java, has_jnius
-from rerank.runtime.store import cache_folder, file_state
+from rerank.runtime.cache_folder import cache_folder
+from rerank.runtime.store import file_state
 
 
 def archive_options(java: Path, jar: Path) -> list[str]:

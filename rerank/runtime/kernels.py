@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from numba import njit
 from numba.core import event
+from numba.core.caching import NullCache
 
 from rerank.errors import log
 
@@ -34,7 +35,15 @@ def helper(**options: Any) -> Callable[[Kernel], Kernel]:
 def _numba(**options: Any) -> Callable[[Kernel], Kernel]:
     """Return Numba's decorator with the options that all compiled functions share."""
     untyped: Any = njit
-    decorate: Callable[[Kernel], Kernel] = untyped(cache=True, error_model="numpy", no_cfunc_wrapper=True, **options)
+    options |= {"error_model": "numpy", "no_cfunc_wrapper": True}
+
+    def decorate(function: Kernel) -> Kernel:
+        try:
+            compiled: Kernel = untyped(cache=True, **options)(function)
+        except RuntimeError:  # no folder of a cache can be written: `_Announcer` says so where a kernel compiles
+            compiled = untyped(**options)(function)
+        return compiled
+
     return decorate
 
 
@@ -45,8 +54,16 @@ class _Announcer(event.Listener):
 
     def on_start(self, event: event.Event) -> None:
         """Log one line before the first kernel of this package compiles."""
-        if event.data["dispatcher"].__module__.startswith("rerank.") and not self.announced:
-            self.announced = True
+        dispatcher = event.data["dispatcher"]
+        if not dispatcher.__module__.startswith("rerank.") or self.announced:
+            return
+        self.announced = True
+        if isinstance(dispatcher._cache, NullCache):
+            log.warning(
+                "kernels: expected a folder for compiled code that can be written, got none, so that every process "
+                "compiles them (up to a minute). Name one by NUMBA_CACHE_DIR."
+            )
+        else:
             log.info("compiling kernels, once on this machine (up to a minute) ...")
 
     def on_end(self, event: event.Event) -> None:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, RerankError, shown
+from rerank.runtime.cache_folder import cache_folder
 
 try:
     import fcntl
@@ -317,4 +318,7 @@ def _system_errors(
         if isinstance(fault, RerankError) or (not is_own and fault.errno not in FULL):
             raise
         reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
-        raise error(f"{path}: expected a path that can be written, got: {reason}. Write elsewhere.") from fault
+        remedy = (
+            "Name another folder by RERANK_CACHE" if Path(path).is_relative_to(cache_folder()) else "Write elsewhere"
+        )
+        raise error(f"{path}: expected a path that can be written, got: {reason}. {remedy}.") from fault

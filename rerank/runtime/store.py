@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import struct
-import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, RerankError, shown
+from rerank.runtime.cache_folder import cache_folder
 from rerank.runtime.fields import Record, SchemaError, at
 from rerank.runtime.json_text import ParseFault, parse_json
 from rerank.runtime.output import whole_file
@@ -268,18 +268,6 @@ def are_characters(texts: NDArray[Any]) -> bool:
         if ((characters > LAST_CHARACTER) | (characters >> 11 == SURROGATES)).any():
             return False
     return True
-
-
-def cache_folder() -> Path:
-    """Return `$RERANK_CACHE`, otherwise the folder `rerank` in the user's cache folder of the platform."""
-    folder = os.environ.get("RERANK_CACHE")
-    if folder:
-        return Path(folder)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "rerank"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "rerank"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rerank"
 
 
 def file_state(path: Path) -> list[int]:

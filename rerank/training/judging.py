@@ -22,8 +22,9 @@ from rerank.index.unsupervised import default_candidates
 from rerank.metrics.discounted import DCG
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.bases import UNSUPERVISED
+from rerank.runtime.cache_folder import cache_folder
 from rerank.runtime.registry import exception_text, named_function
-from rerank.runtime.store import cache_folder, read_note, write_note
+from rerank.runtime.store import read_note, write_note
 from rerank.types.retriever import BM25
 
 POOL_DEPTH = 10  # documents of each run and query

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, log
 from rerank.runtime import store
+from rerank.runtime.cache_folder import cache_folder
 from rerank.runtime.fields import Record, Text
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
-from rerank.runtime.store import Blocks, Kind, Stored, cache_folder, note_path
+from rerank.runtime.store import Blocks, Kind, Stored, note_path
 from rerank.types import ForwardIndex, Ints
 from rerank.vectors.encoder import Encoder
 from rerank.vectors.vectors import IDENTITY, check_finite, identity

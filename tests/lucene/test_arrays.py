@@ -19,7 +19,7 @@ from rerank.lucene import arrays as postings
 from rerank.lucene.arrays import KIND, open_forward, read_arrays, read_header
 from rerank.lucene.folder import ARRAYS, ARRAYS_NOTE
 from rerank.runtime import store
-from rerank.runtime.store import cache_folder
+from rerank.runtime.cache_folder import cache_folder
 
 MADE, AGAIN = "building forward arrays", "They are rebuilt now"
 

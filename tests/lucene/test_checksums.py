@@ -17,7 +17,8 @@ from rerank.lucene import checksums, commits
 from rerank.lucene.checksums import NOTE
 from rerank.lucene.commits import is_lucene_file
 from rerank.lucene.folder import open_commit
-from rerank.runtime.store import cache_folder, file_state
+from rerank.runtime.cache_folder import cache_folder
+from rerank.runtime.store import file_state
 
 FLIPS = 20  # of each file
 

@@ -14,7 +14,7 @@ import pytest
 
 from rerank.errors import IndexFolderError
 from rerank.lucene import arrays
-from rerank.lucene.arrays import cache_folder, open_forward
+from rerank.lucene.arrays import open_forward
 from rerank.lucene.build import build_index
 from rerank.lucene.folder import ARRAYS
 from rerank.lucene.search import Searcher
@@ -265,15 +265,6 @@ def test_arrays_go_to_the_cache_when_the_index_cannot_be_written(
     before = (made / ARRAYS).stat().st_mtime_ns
     assert open_forward(index).n_docs == 600
     assert (made / ARRAYS).stat().st_mtime_ns == before
-
-
-def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("RERANK_CACHE", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    monkeypatch.setattr(sys, "platform", "linux")
-    assert cache_folder() == Path("/somewhere/rerank")
-    monkeypatch.setenv("RERANK_CACHE", "/elsewhere")
-    assert cache_folder() == Path("/elsewhere")
 
 
 @pytest.mark.slow("7 s: processes")

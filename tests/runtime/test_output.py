@@ -136,6 +136,12 @@ def test_folder_that_cannot_be_written_is_refused() -> None:
         open_and_close(Path("/proc/out.txt"))
 
 
+def test_cache_that_cannot_be_written_is_named_with_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RERANK_CACHE", "/proc/rerank")
+    with pytest.raises(InvalidInputError, match=r"got: .*\. Name another folder by RERANK_CACHE\."):
+        open_and_close(Path("/proc/rerank"))
+
+
 def test_full_disk_is_named_in_one_line(tmp_path: Path) -> None:
     def fill(path: Path) -> None:
         with whole_file(path) as handle:
