@@ -1,4 +1,4 @@
-"""Connections to frameworks of search, one file each; the framework is imported when its file is.
+"""Connections to frameworks of search, one module each; the framework is imported when its module is.
 
-The extras `pyterrier` and so on install the framework of a file.
+The extras `pyterrier` and so on install the framework of a module.
 """

@@ -45,11 +45,11 @@ def run_tests(python: Path, scratch: Path, whole_pyserini: bool) -> str:
     tests = scratch / "tests"
     for name in ("plugins", "service"):
         shutil.copytree(ROOT / "tests" / name, tests / name)
-    (tests / "__init__.py").touch()
-    for file in ("files/test_irds.py", "vectors/test_encoders_by_name.py"):
-        shutil.copy(ROOT / "tests" / file, tests / "plugins")
-    for name in ("examples.py", "indexed.py", "tiny.py"):
-        shutil.copy(ROOT / "tests" / name, tests)
+    for name in ("files/test_irds.py", "vectors/test_encoders_by_name.py"):
+        shutil.copy(ROOT / "tests" / name, tests / "plugins")
+    for file in (ROOT / "tests").glob("*.py"):  # what several folders of tests share
+        if file.name != "conftest.py" and not file.name.startswith("test_"):
+            shutil.copy(file, tests)
     shutil.copytree(ROOT / "docs" / "guides", scratch / "docs" / "guides")
     files = tests / "plugins", tests / "service" / "test_clients.py"
     left_out = ["--ignore", tests / "plugins" / "test_lightgbm.py"]  # which runs with all tests: it needs no framework
