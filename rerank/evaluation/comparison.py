@@ -287,7 +287,7 @@ def notes(comparison: Comparison) -> list[str]:
 
     All formats, and the page, have the same notes.
     """
-    others = [*comparison.remarks, *sorted({f"policy: {result.policy}" for result in comparison.results.values()})]
+    others = [*comparison.remarks, *_policies(comparison)]
     if not comparison.systems:
         return others
     if not comparison.pairs:
@@ -304,6 +304,14 @@ def notes(comparison: Comparison) -> list[str]:
         *_exceptions(comparison),
         *others,
     ]
+
+
+def _policies(comparison: Comparison) -> list[str]:
+    """Return the conventions of all runs; where these differ, those of each with its name."""
+    policies = {name: result.policy for name, result in comparison.results.items()}
+    if len(set(policies.values())) == 1:
+        return [f"policy: {policies[comparison.baseline]}"]
+    return [f"policy of {name}: {policy}" for name, policy in policies.items()]
 
 
 def _exceptions(comparison: Comparison) -> list[str]:

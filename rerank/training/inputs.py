@@ -122,14 +122,26 @@ class TrainingInputs:
 
 
 def check_base(base: Any, rows: RankingData) -> None:
-    """Refuse a base that lacks a feature or a query of rows, whose features need not be computed."""
+    """Refuse a base without a feature or a query of rows, whose features need not be computed; `warn_of_known`."""
     base = given_base(base, rows.feature_names)
     if isinstance(base, Run):
         run_scores(base, rows)
     elif isinstance(base, Ranker):
         matching(fitted_model(base), rows)
+        warn_of_known(base, rows)
     else:
         start_of(base, rows.feature_names)
+
+
+def warn_of_known(base: Ranker, rows: RankingData) -> None:
+    """Log how many queries of rows a base model has learned from, of those that its history names."""
+    known = set() if base.history_ is None else {query_id for query_id in rows if query_id in base.history_.query_ids}
+    if known:
+        text = (
+            "base: expected a model of other queries, got one whose history has the ids of %d of these %d: if they are "
+            "the same, its figures, and those of what starts from it, are too high. Train the base on other queries."
+        )
+        log.warning(text, len(known), len(rows))
 
 
 def sources_of(index: Index, candidates: Candidates | str | None, k: int, reranked: int = RERANKED) -> Candidates:

@@ -43,6 +43,12 @@ def test_table_of_one_run_compares_nothing(results) -> None:
     assert notes(compare_results({"good": results["good_1%"]})) == [f"policy: {results['good_1%'].policy}"]
 
 
+def test_policies_that_differ_name_their_runs(results) -> None:
+    few = evaluate({"q0": {"a": 1}, "q1": {"a": 1}}, {"q0": {"a": 1.0}, "q1": {"a": 1.0}}, ["nDCG@10", "RR"])
+    policies = [note for note in notes(compare_results({**results, "few": few})) if note.startswith("policy")]
+    assert policies == [f"policy of {name}: {result.policy}" for name, result in {**results, "few": few}.items()]
+
+
 def test_per_query_figures_are_shown_when_asked_for(compared) -> None:
     for form in ("table", "tsv", "latex"):
         assert "q3" in render(compared, form, per_query=True)

@@ -135,6 +135,17 @@ def test_base_is_refused_before_features_are_computed(
     assert max(rows) <= len(collection.topics)
 
 
+def test_base_that_has_learned_from_the_queries_is_warned_of(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    queries = len(collection.qrels)
+    base, options = small(), {"candidates": "bm25", "k": 20, "estimate": False}
+    train(index, collection.topics, collection.qrels, base, **options)
+    assert "base: " not in caplog.text
+    train(index, collection.topics, collection.qrels, small(base=base), **options)
+    assert f"whose history has the ids of {queries} of these {queries}: if they are the same" in caplog.text
+
+
 def test_estimate_says_what_texts_without_ids_lack(index: rerank.Index, collection: Tiny) -> None:
     """Features of similar judged queries are missing there."""
     topics, qrels = more_queries(collection)
