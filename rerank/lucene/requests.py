@@ -95,7 +95,8 @@ def java_error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
     if name == "IndexFormatTooNewException" or newer:
         return IndexFolderError(
             f"{index}: expected an index that the installed Lucene can read, got one of a newer Lucene. "
-            "Install a newer lucene-rerank-jar or build the index anew."
+            "Install a newer lucene-rerank-jar (an installed pyserini's jar comes first: name the newer one in "
+            "ANSERINI_JAR), or build the index anew."
         )
     if name == "IndexFormatTooOldException":
         return IndexFolderError(

@@ -90,7 +90,9 @@ def training_size(folds: Mapping[str, int]) -> int:
 def _check_number(n_folds: int, n_queries: int) -> None:
     """Refuse too few folds, and fewer queries, or groups of near duplicates, than folds."""
     if n_folds < FEWEST:
-        raise InvalidInputError(f"folds: expected at least {FEWEST} (training, validation, test), got {n_folds}.")
+        raise InvalidInputError(
+            f"folds: expected at least {FEWEST} (training, validation, test), got {n_folds}. Give more folds."
+        )
     if n_queries < n_folds:
         raise InvalidInputError(
             f"folds: expected at least {n_folds} judged queries for {n_folds} folds, got {n_queries}. "

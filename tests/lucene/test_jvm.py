@@ -256,6 +256,7 @@ def test_index_of_another_lucene_is_refused_with_a_remedy(java_class: str, messa
     error = java_error({"class": java_class, "message": message}, {"index": "indexes/mine"})
     assert isinstance(error, IndexFolderError)
     assert re.match(rf"indexes/mine: expected .*, got {expected}\. .*[Bb]uild the index anew\.$", str(error))
+    assert ("in ANSERINI_JAR" in str(error)) == ("newer" in expected)  # pyserini's jar comes before lucene-rerank-jar's
 
 
 def test_heap_is_half_of_the_addresses_that_are_left_where_they_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:

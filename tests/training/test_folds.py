@@ -31,7 +31,7 @@ def test_given_folds_pass_over_queries_without_judgements() -> None:
     ("folds", "message"),
     [
         ({"a": 0, "b": 1}, "folds: expected a fold for every judged query, got none for 'c' (1 such queries in all)"),
-        ({"a": 0, "b": 1, "c": 1}, "folds: expected at least 3 (training, validation, test), got 2."),
+        ({"a": 0, "b": 1, "c": 1}, "folds: expected at least 3 (training, validation, test), got 2. Give more folds."),
         ({"a": 0, "b": 2, "c": 2, "d": 1}, "folds: expected judged queries in every fold, got none in fold 1. Drop"),
     ],
 )
