@@ -152,14 +152,16 @@ def run(arguments: list[str] | None = None) -> int:
 def _log_to_stderr(level: int) -> Iterator[None]:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("rerank: %(message)s"))
-    before = log.level
+    before, propagated = log.level, log.propagate
     log.addHandler(handler)
     log.setLevel(level)
+    log.propagate = bool(logging.getLogger().handlers)  # a library that adds one later would write each line twice
     try:
         yield
     finally:
         log.removeHandler(handler)
         log.setLevel(before)
+        log.propagate = propagated
 
 
 def _kind(path: Path) -> str | None:

@@ -84,6 +84,14 @@ def test_process_says_done_or_whose_fault_it_is(program: list[str], world: Path)
     assert tree(world) == before
 
 
+def test_message_is_written_once_when_a_library_configures_logging(tmp_path: Path) -> None:
+    code = (
+        "import logging; from rerank.cli.main import _log_to_stderr; from rerank.errors import log\n"
+        "with _log_to_stderr(logging.INFO): logging.basicConfig(level=logging.INFO); log.info('once')"
+    )
+    assert _run([sys.executable, "-c", code], tmp_path).stderr == "rerank: once\n"
+
+
 @pytest.mark.slow("3 s: processes")
 def test_broken_pipe_is_no_fault(world: Path, tmp_path: Path) -> None:
     lines = [f"q{query} Q0 d{doc} 1 {-doc}.0 x\n" for query in range(10) for doc in range(3000)]
