@@ -122,7 +122,10 @@ class TrainingInputs:
 
 
 def check_base(base: Any, rows: RankingData) -> None:
-    """Refuse a base without a feature or a query of rows, whose features need not be computed; `warn_of_known`."""
+    """Refuse a base without a feature or a query of rows; warn of a model that has learned from one.
+
+    The features of the rows need not be computed.
+    """
     base = given_base(base, rows.feature_names)
     if isinstance(base, Run):
         run_scores(base, rows)
