@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 NOT_OF_CLICKS = ("measures", "complete", "judged_only", "remove_query", "baseline", "per_query", "corpus")
-PAGE = (".html", ".htm")  # endings of an output file
 FORM_OF_ENDING = {".tsv": "tsv", ".json": "json", ".tex": "latex", ".md": "markdown"}  # of an output file
 RULES = ("complete", "depth", "judged_only", "level")
 ABSENT = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
@@ -115,7 +114,9 @@ def command(
     """
     from rerank.runtime.output import write_text
 
-    options["form"] = options["form"] or FORM_OF_ENDING.get(output.suffix, "table")
+    if options["form"] is None and output.suffix.lower() == ".csv":
+        raise InvalidInputError(f"{output}: expected another form than CSV, got that ending. Write -o FILE.tsv.")
+    options["form"] = options["form"] or FORM_OF_ENDING.get(output.suffix.lower(), "table")
     if clicks:
         refuse_beside("--clicks", NOT_OF_CLICKS)
         paths = [] if qrels is None else list(dict.fromkeys((qrels, *runs)))
@@ -134,13 +135,16 @@ def _of_judgements(
     from rerank.evaluation.comparison import compare_results, render, text_lines
     from rerank.evaluation.comparison_page import gains_chart
     from rerank.evaluation.evaluate import judgements_of, log_absent
-    from rerank.evaluation.page import PICTURES, write_picture
+    from rerank.evaluation.page import PAGES, PICTURES, write_picture
     from rerank.files.beir import OWN_DOCUMENTS, n_own_documents, removes_query
     from rerank.files.provenance import warn_of_functions
     from rerank.metrics.registry import parse_measures
     from rerank.runtime.output import write_text
 
-    is_page = output.suffix.lower() in PAGE
+    ending = output.suffix.lower()
+    is_page = ending in PAGES
+    if is_page or ending in PICTURES:
+        refuse_beside(f"-o FILE{ending}", ("form", "per_query"))
     corpus, baseline = options["corpus"], options["baseline"]
     for name, value in (("--topics", topics), ("--corpus", corpus)):
         if value and not is_page:
@@ -171,7 +175,7 @@ def _of_judgements(
     comparison = compare_results(results, first, test=options["test"], correction=options["correction"])
     if is_page:
         write_text(output, _page(f"Runs on {qrels.name}", comparison, judgements, read, topics, corpus))
-    elif output.suffix in PICTURES:
+    elif ending in PICTURES:
         write_picture([gains_chart(comparison)] if comparison.pairs else [], output)
     else:
         form, per_query = options["form"], options["per_query"]

@@ -110,7 +110,7 @@ def command(
     from rerank.experiments.study import SETTINGS, check_output_folder
     from rerank.files.provenance import warn_of_functions
 
-    is_picture = learning_curve and output.suffix in PICTURES
+    is_picture = learning_curve and output.suffix.lower() in PICTURES
     if is_picture:
         matplotlib_figure()  # refuses now, not after the training
     else:

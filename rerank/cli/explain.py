@@ -67,9 +67,13 @@ def command(
     from rerank.index.bound import is_index
 
     if dependence is None and (query["query"] or query["documents"] or (len(files) == 3 and is_index(files[0]))):
+        refuse_beside("--query", ("measures",))
         write_account(_explained(files, **query), output or "-")
         return
-    refuse_beside("the card of MODEL" if dependence is None else "--dependence", OF_ONE_QUERY)
+    if dependence is None:
+        refuse_beside("the card of MODEL", OF_ONE_QUERY)
+    else:
+        refuse_beside("--dependence", (*OF_ONE_QUERY, "measures"))
     model, *paths = files
     data = rerank.read_data(paths) if paths else None
     with errors_with_files({"feature": "--dependence", "data": " ".join(map(str, paths))}):

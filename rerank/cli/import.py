@@ -56,7 +56,9 @@ def command(file: Path, output: Path, form: str | None, names: Path | None, reci
 
 def _recipe(path: Path) -> tuple[rerank.Recipe, Retriever | None]:
     """Return the recipe of a TOML file, or of data, and what retrieved the candidates of these."""
-    if path.suffix not in (".npz", ".parquet", ".svm"):
+    from rerank.files.data import DATA_ENDINGS
+
+    if not path.name.endswith(DATA_ENDINGS):
         return rerank.Recipe.from_toml(path), None
     data = rerank.read_data(path)
     if data.recipe is None:

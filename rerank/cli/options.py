@@ -438,10 +438,28 @@ def model_applied(
     applied["run"] = read_if(rerank.read_run, file)
     of_model = dict.fromkeys(("model", "data", "recipe", "base", "candidates"), model)
     runs = read_named_runs(tuple(item for item in run_files if "=" in item))
+    _check_used(runs, applied["model"])
     with opened_index(index, cluster, topics, runs=runs, check_models=not other_index, **options) as opened:
         if file is not None and of_index:
             check_pairs(applied["run"], file, opened, applied["topics"], topics)
         yield opened, applied, {**of_model, "run": file, **base_file(base, applied["base"])}
+
+
+def _check_used(runs: Iterable[str], model: Ranker | str) -> None:
+    """Refuse a run, by the name that `--run` gives it, whose scores a model does not use."""
+    from rerank.rankers.retriever_checks import trained_retriever
+    from rerank.retrieval.candidates import Candidates
+
+    used: list[str] = []
+    if not isinstance(model, str):
+        trained = Candidates.of_retriever(trained_retriever(model))
+        used = [*(model.recipe_ or {}).get("runs", ()), *(part.name for part in (trained.sources if trained else ()))]
+    other = next((name for name in runs if name not in used), None)
+    if other is not None:
+        raise InvalidInputError(
+            f"--run: expected a run that the model uses, got {other!r}, which it does not. Write --run FILE, without a "
+            "name, for candidates, or leave it out."
+        )
 
 
 def candidates_file(run_files: Sequence[str]) -> Path | None:

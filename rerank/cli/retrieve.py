@@ -14,6 +14,7 @@ from rerank.cli.options import (
     output_option,
     path_argument,
     path_option,
+    refuse_beside,
     remove_query_option,
 )
 
@@ -24,7 +25,7 @@ from rerank.cli.options import (
 @output_option("the run")
 @click.option(
     "-k", "--hits", "k", type=COUNT, metavar="N", default=1000, show_default=True,
-    help="Documents to retrieve per query.",
+    help="Documents to retrieve per query, from each source without a depth.",
 )  # fmt: skip
 @candidates_option()
 @path_option(
@@ -57,12 +58,15 @@ def command(
     `rerank history`; and run:FILE. If several are given, the documents of the first source come first, with their
     scores. Documents found only by the others follow with lower scores, ordered by reciprocal rank fusion.
     """
+    from rerank.retrieval.candidates import Candidates
     from rerank.retrieval.union import UnionRun
     from rerank.types.retriever import BM25
 
     queries = rerank.read_topics(topics)
     named = errors_with_files({"candidates": "--candidates"})
     with opened_index(index, cluster, topics, remove_query=remove_query) as opened, named:
+        if candidates is not None and Candidates.parse(candidates, k) == Candidates.parse(candidates, k + 1):
+            refuse_beside(f"--candidates {candidates}", ("k",))
         run = opened.search(queries, k, candidates=candidates or BM25)
     if sources is not None:
         if not isinstance(run, UnionRun):

@@ -33,6 +33,7 @@ RIGHT = 20
 TOP = 10
 BOTTOM = 42
 STYLES = 8  # series with different styles in page.css
+PAGES = ".html", ".htm"  # endings of a page
 PICTURES = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # endings; no picture holds a date
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 Point = tuple[float, float]
@@ -122,11 +123,11 @@ class Account:
 
 def write_account(account: Account, path: str | Path) -> None:
     """Write an account in the form that the ending of the file says: a page, JSON, a picture, or else Markdown."""
-    ending = Path(path).suffix
+    ending = Path(path).suffix.lower()
     if ending in PICTURES:
         write_picture([chart for part in account.parts(page=True) for chart in part.figures], path)
         return
-    text = account.to_html() if ending == ".html" else str(account)
+    text = account.to_html() if ending in PAGES else str(account)
     if ending == ".json":
         text = json.dumps(account.to_dict(), ensure_ascii=False, indent=1) + "\n"
     write_text(path, text)
@@ -319,7 +320,7 @@ def write_picture(charts: Sequence[Chart], path: str | Path) -> None:
 
     for chart, axes in zip(charts, figure.subplots(len(charts), squeeze=False)[:, 0], strict=True):
         chart.draw(axes)
-    ending = Path(path).suffix
+    ending = Path(path).suffix.lower()
     with whole_file(path, binary=True) as file, rc_context({"svg.hashsalt": ""}):
         figure.savefig(file, format=ending[1:], dpi=200, metadata=PICTURES[ending])
 

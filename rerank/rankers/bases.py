@@ -64,9 +64,13 @@ class Base(ABC):
 
     def check_features(self, names: tuple[str, ...]) -> None:
         """Raise SchemaError where a model that has these features cannot start from the base."""
-        missing = next((name for name in self.needs if name not in names), None)
+        missing = self.lacking(names)
         if missing is not None:
             raise SchemaError("features of the model", shown(missing))
+
+    def lacking(self, names: tuple[str, ...]) -> str | None:
+        """Return the first feature that the base needs and that is not among names; None where all are."""
+        return next((name for name in self.needs if name not in names), None)
 
     def features_read(self) -> frozenset[str]:
         """Return the names of the features that the base scores depend on."""
@@ -240,12 +244,27 @@ class ModelBase(Base):
 
     def add_contributions(self, data: RankingData, out: Floats) -> None:
         """Add the inner model's contributions to those of its features."""
-        columns = [data.feature_names.index(name) for name in self.model.feature_names_]
+        names = self.model._as_trained(data.feature_names)
+        columns = [names.index(name) for name in self.model.feature_names_]
         out[:, [*columns, -1]] += self.model.contributions(data)
+
+    def lacking(self, names: tuple[str, ...]) -> str | None:
+        """Return the first feature that the inner model needs, which may have _ for a blank."""
+        return super().lacking(self.model._as_trained(names))
 
     def features_read(self) -> frozenset[str]:
         """Return those of the inner model."""
         return frozenset(self.model.features_read())
+
+
+def _check_base_features(base: ModelBase, names: tuple[str, ...]) -> None:
+    """Refuse data without all features of the inner model: those whose absence `predict` allows are stored, too."""
+    absent = base.lacking(names)
+    if absent is not None:
+        raise ModelMismatchError(
+            f"base: expected data with the features of the base's model, got none of {absent!r}. Make them with its "
+            "recipe (of similar judged queries: `rerank history`), or start from another base."
+        )
 
 
 def run_scores(run: Run, data: RankingData) -> Floats:
@@ -279,7 +298,10 @@ def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
         is_own = data.base_scores is not None and np.array_equal(scores, data.base_scores)
         return CandidateRunBase() if is_own else OtherRunBase(base.name), scores
     start = start_of(base, data.feature_names)
-    return start, start.scores(data)
+    scores = start.scores(data)
+    if isinstance(start, ModelBase):
+        _check_base_features(start, data.feature_names)
+    return start, scores
 
 
 def start_of(base: object, names: tuple[str, ...]) -> Base:

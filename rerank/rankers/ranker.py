@@ -369,7 +369,8 @@ class Ranker(Estimator):
         """Refuse a base model whose category columns have other codes than these."""
         # A base that was trained on codes has no categories_, but trees that split on sets of codes read them.
         has_sets = isinstance(forest := getattr(base, "forest_", None), Forest) and len(forest.categories) > 0
-        if (base.categories_ or (has_sets and self.categories_)) and base.categories_ != self.categories_:
+        named = dict(zip(base._as_trained(tuple(self.categories_)), self.categories_.values(), strict=True))
+        if (base.categories_ or (has_sets and named)) and base.categories_ != named:
             raise InvalidInputError(
                 "base: expected a model whose category columns have the categories of X in the same order, got "
                 "others. Give the columns its categories (Series.cat.set_categories), as base.categories_ has "

@@ -92,6 +92,7 @@ def test_model_of_a_union_retrieves_it_again(command: Command, world: Path, tmp_
         ("--candidates run:none.run", "none.run: expected a run file, got nothing there."),
         ("--candidates ,", "--candidates: expected a known name, got ''."),
         ("--sources x", "--sources: expected several --candidates beside it, got one."),
+        ("--candidates bm25:20 -k 5", "-k: expected it without --candidates bm25:20, with which it has no effect."),
     ],
 )
 def test_bad_candidates_are_refused_in_one_line(command: Command, tmp_path: Path, options: str, text: str) -> None:

@@ -79,6 +79,28 @@ def test_output_has_the_form_of_its_ending(evaluate, ending: str, form: str) -> 
     assert Path(f"other.{ending}").read_text() == evaluate("-m AP --format tsv").out
 
 
+def test_output_in_capitals_has_the_form_of_its_ending(evaluate) -> None:
+    assert evaluate("-m AP -o figures.TSV").code == 0
+    assert Path("figures.TSV").read_text() == evaluate("-m AP --format tsv").out
+    assert evaluate("-m AP -o page.HTML").code == 0
+    assert Path("page.HTML").read_text().startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("-o page.html --format tsv", "--format: expected it without -o FILE.html, with which it has no effect."),
+        ("-o page.html --per-query", "--per-query: expected it without -o FILE.html, with which it has no effect."),
+        ("-o gain.png --format json", "--format: expected it without -o FILE.png, with which it has no effect."),
+        ("-o figures.csv", "figures.csv: expected another form than CSV, got that ending. Write -o FILE.tsv."),
+    ],
+)
+def test_output_in_another_form_than_its_ending_is_refused(evaluate, options: str, message: str) -> None:
+    done = evaluate(f"-m AP {options}")
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
 def test_texts_are_told_for_each_query(evaluate) -> None:
     line = "run\tRelString@10\tq1\t-.12"
     assert line in evaluate("-m relstring -m map --per-query").out.splitlines()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import rerank
 from tests.cli.conftest import Command
@@ -28,10 +29,11 @@ def test_an_imported_model_reranks_as_the_model_it_was(command: Command, tmp_pat
     np.testing.assert_allclose(before.scores, after.scores, rtol=1e-12)
 
 
-def test_data_without_a_recipe_are_none(command: Command, tmp_path: Path) -> None:
-    theirs, data = str(tmp_path / "theirs"), tmp_path / "data.svm"
+@pytest.mark.parametrize("name", ["data.svm", "data.txt"])
+def test_data_without_a_recipe_are_none(command: Command, tmp_path: Path, name: str) -> None:
+    theirs, data = str(tmp_path / "theirs"), tmp_path / name
     data.write_text("1 qid:1 1:0.5\n0 qid:1 1:0.1\n")
     assert command("export", "model.json", "--to", "lightgbm", "-o", theirs).code == 0
     done = command("import", theirs, "-o", str(tmp_path / "out.json"), "--recipe", str(data))
     assert done.code == 2
-    assert "data.svm: expected data of `rerank features`, which know their recipe, got others. Give a" in done.err
+    assert f"{name}: expected data of `rerank features`, which know their recipe, got others. Give a" in done.err

@@ -58,6 +58,11 @@ def test_explain_names_the_base_of_a_warm_start(command: Command, documents: lis
         ("net.json topics.tsv --query q1 --documents FIRST", "net.json: expected a ranker of trees or a linear one, g"),
         ("bare.json topics.tsv --query q1 --documents d1", "bare.json: expected the recipe of its features, got none."),
         ("model.json topics.tsv --documents d1", "Missing option '--query'"),
+        ("model.json topics.tsv --query q1 --documents d1 -m AP", "-m: expected it without --query"),
+        (
+            "model.json topics.tsv --query q1 --documents d1 --run x=bm25.run",
+            "--run: expected a run that the model use",
+        ),
     ],
 )
 def test_explain_refuses_in_one_line(
@@ -97,6 +102,7 @@ def test_explain_shows_how_scores_depend_on_a_feature(command: Command, world: P
         ("model.json --dependence x", "--dependence: expected MODEL DATA as arguments, got one name."),
         ("model.json data.npz --dependence x --query q1", "--query: expected it without --dependence"),
         ("model.json data.npz --dependence x --run bm25.run", "--run: expected it without --dependence"),
+        ("model.json data.npz --dependence x -m AP", "-m: expected it without --dependence"),
         ("model.json none.npz --dependence x", "none.npz: expected"),
         ("model.json data.npz --query q1 --documents d1", "arguments: expected INDEX MODEL TOPICS, got 2 names"),
     ],

@@ -115,6 +115,15 @@ def named() -> tuple[Any, Any, Any]:
     return frame, ranker, labels
 
 
+def test_base_of_a_lightgbm_file_is_stored_beside_names_with_blanks(named: Any, tmp_path: Path) -> None:
+    frame, ranker, labels = named
+    model = rerank.LambdaMART(n_estimators=1, base=rerank.import_model(ranker))
+    model.fit(frame, labels, qid=np.repeat(np.arange(10), 20)).save(tmp_path / "model.json")
+    stored = rerank.read_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(stored.predict(frame), model.predict(frame))
+    np.testing.assert_allclose(stored.contributions(frame).sum(axis=1), model.predict(frame), atol=1e-9)
+
+
 def test_names_with_blanks_are_those_that_lightgbm_stores(named: Any, tmp_path: Path) -> None:
     frame, ranker, labels = named
     ranker.booster_.save_model(tmp_path / "model.txt")
