@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, check_known, shown
+from rerank.rankers.matching import may_be_absent
 from rerank.rankers.standard_scores import RANK, SCORES, standardised
 from rerank.runtime.codec import plain
 from rerank.runtime.fields import Choice, Field, Names, Record, SchemaError, Text
@@ -64,13 +65,9 @@ class Base(ABC):
 
     def check_features(self, names: tuple[str, ...]) -> None:
         """Raise SchemaError where a model that has these features cannot start from the base."""
-        missing = self.lacking(names)
+        missing = next((name for name in self.needs if name not in names), None)
         if missing is not None:
             raise SchemaError("features of the model", shown(missing))
-
-    def lacking(self, names: tuple[str, ...]) -> str | None:
-        """Return the first feature that the base needs and that is not among names; None where all are."""
-        return next((name for name in self.needs if name not in names), None)
 
     def features_read(self) -> frozenset[str]:
         """Return the names of the features that the base scores depend on."""
@@ -243,28 +240,22 @@ class ModelBase(Base):
         return np.asarray(self.model.predict(data))
 
     def add_contributions(self, data: RankingData, out: Floats) -> None:
-        """Add the inner model's contributions to those of its features."""
-        names = self.model._as_trained(data.feature_names)
-        columns = [names.index(name) for name in self.model.feature_names_]
-        out[:, [*columns, -1]] += self.model.contributions(data)
+        """Add the inner model's contributions to those of its features; of features that the data lack, to the last."""
+        column_of = {name: column for column, name in enumerate(self.model._names_of(data))}
+        columns = [column_of.get(name, -1) for name in self.model.feature_names_]
+        np.add.at(out.T, [*columns, -1], self.model.contributions(data).T)
 
-    def lacking(self, names: tuple[str, ...]) -> str | None:
-        """Return the first feature that the inner model needs, which may have _ for a blank."""
-        return super().lacking(self.model._as_trained(names))
+    def check_features(self, names: tuple[str, ...]) -> None:
+        """Leave to the inner model which features rows may lack: those of a history, and what LETOR text does not list.
+
+        Raises SchemaError where a model that has these features lacks others.
+        """
+        named = self.model._as_trained(names)
+        super().check_features((*named, *(name for name in self.needs if may_be_absent(name))))
 
     def features_read(self) -> frozenset[str]:
         """Return those of the inner model."""
         return frozenset(self.model.features_read())
-
-
-def _check_base_features(base: ModelBase, names: tuple[str, ...]) -> None:
-    """Refuse data without all features of the inner model: those whose absence `predict` allows are stored, too."""
-    absent = base.lacking(names)
-    if absent is not None:
-        raise ModelMismatchError(
-            f"base: expected data with the features of the base's model, got none of {absent!r}. Make them with its "
-            "recipe (of similar judged queries: `rerank history`), or start from another base."
-        )
 
 
 def run_scores(run: Run, data: RankingData) -> Floats:
@@ -298,10 +289,7 @@ def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
         is_own = data.base_scores is not None and np.array_equal(scores, data.base_scores)
         return CandidateRunBase() if is_own else OtherRunBase(base.name), scores
     start = start_of(base, data.feature_names)
-    scores = start.scores(data)
-    if isinstance(start, ModelBase):
-        _check_base_features(start, data.feature_names)
-    return start, scores
+    return start, start.scores(data)
 
 
 def start_of(base: object, names: tuple[str, ...]) -> Base:

@@ -107,6 +107,10 @@ class ImportedTrees(ForestRanker, Imported):
         changed = tuple(name if name in known else stored_name(name) for name in names)
         return changed if len(set(changed)) == len(changed) else names
 
+    def _names_of(self, data: RankingData) -> tuple[str, ...]:
+        """Return the names that features of data have in the model, for LETOR rows its numbers."""
+        return super()._names_of(self._numbered_as_trained(data))
+
     def _read(self, X: Any) -> Any:
         """Return rows as `Ranker._read` does, a frame with the columns' names as the model has them."""
         names = column_names(X) if self.categories_ and hasattr(X, "items") else None  # a frame of pandas

@@ -46,6 +46,11 @@ def matching(model: Any, data: RankingData) -> RankingData:
     return replace(data, X=X, feature_names=tuple(model.feature_names_))
 
 
+def may_be_absent(name: str) -> bool:
+    """Return whether some data need not have a feature: of similar judged queries, or a number of LETOR text."""
+    return name.startswith(HISTORY) or name.isdecimal()
+
+
 def check_columns(model: Any, X: NDArray[np.float32], names: tuple[str, ...] | None, what: str) -> None:
     """Refuse columns that are not those of training; warn as scikit-learn does where one side has no names."""
     kind = type(model).__name__

@@ -844,6 +844,10 @@ class Ranker(Estimator):
         """Return names of features as the model has them, where its owner changes some letters."""
         return names
 
+    def _names_of(self, data: RankingData) -> tuple[str, ...]:
+        """Return the names that features of data have in the model."""
+        return self._as_trained(data.feature_names)
+
     def _read(self, X: Any) -> Any:
         """Return rows as they are given or read from their file, with codes in place of a data frame's categories."""
         return coded(data_of(X), self.categories_)

@@ -395,3 +395,25 @@ def test_features_that_float32_rounds_are_named(first: float, is_told: bool, cap
     rerank.import_model(lightgbm.LGBMRegressor(n_estimators=1, verbose=-1).fit(times, np.arange(100) > 50))
     told = "lightgbm: feature 1 from 1700000000.0 to 1700000099.0 is rounded here, in float32, and scores differ."
     assert [message.startswith(told) for message in caplog.messages] == [True] * is_told
+
+
+def test_base_that_lightgbm_trained_on_letor_text_is_stored(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 3)).round(3)
+    lines = [
+        f"{int(row[0] > 0)} qid:{n // 20} " + " ".join(f"{i}:{v}" for i, v in enumerate(row, 1))
+        for n, row in enumerate(X)
+    ]
+    (tmp_path / "rows.txt").write_text("\n".join(lines) + "\n")
+    from_file = np.c_[np.zeros(200), X]  # LightGBM's column 0
+    ranker = lightgbm.LGBMRanker(n_estimators=3, num_leaves=4, verbose=-1).fit(from_file, X[:, 0] > 0, group=[20] * 10)
+    ranker.booster_.save_model(tmp_path / "model.txt")
+    data = rerank.read_data(tmp_path / "rows.txt")
+    model = rerank.LambdaMART(n_estimators=1, base=rerank.import_model(tmp_path / "model.txt")).fit(data)
+    model.save(tmp_path / "warm.json")
+    stored = rerank.read_model(tmp_path / "warm.json")
+    np.testing.assert_array_equal(stored.predict(data), model.predict(data))
+    contributions = stored.contributions(data)
+    np.testing.assert_allclose(contributions.sum(axis=1), model.predict(data), atol=1e-9)
+    assert np.abs(contributions[:, :3]).sum(axis=0).argmax() == 0

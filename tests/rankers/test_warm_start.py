@@ -273,9 +273,10 @@ def test_contributions_of_some_rows_are_those_among_all_that_were_scored(tmp_pat
         np.testing.assert_array_equal(model.contributions(data, rows=rows), whole[rows])
 
 
-def test_base_on_data_without_its_features_of_a_history_is_refused_in_fit(train) -> None:
-    with_history = replace(train, feature_names=("history.prior", *train.feature_names[1:]))
-    base = LambdaMART(**SMALL).fit(with_history)
-    assert len(base.predict(train)) == train.n_rows
-    with pytest.raises(ModelMismatchError, match="base: expected data with the features of the base's model, got none"):
-        LambdaMART(**SMALL, base=base).fit(train)
+def test_base_on_data_without_its_features_of_a_history_is_stored(train, test, tmp_path: Path) -> None:
+    base = LambdaMART(**SMALL).fit(replace(train, feature_names=("history.prior", *train.feature_names[1:])))
+    model = LambdaMART(**SMALL, base=base).fit(train)
+    model.save(tmp_path / "model.json")
+    stored = read_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(stored.predict(test), model.predict(test))
+    np.testing.assert_allclose(stored.contributions(test).sum(axis=1), stored.predict(test), atol=1e-9)
