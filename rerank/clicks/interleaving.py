@@ -16,7 +16,7 @@ ACM TOIS 30(1), 2012 (credit, sign test, clicks on what both rankings begin with
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
-from rerank.types import Floats, Ints, query_rows
+from rerank.types import Floats, Ints, Run, query_rows
 
 ENDS = (0.025, 0.975)  # of a 95 % interval
 SAMPLES = 10_000  # of sessions
@@ -208,15 +208,23 @@ class Interleaved(NamedTuple):
     credits: list[float]
 
 
+def _best_first(ranking: Sequence[str] | Mapping[str, float]) -> list[str]:
+    """Return the documents of a ranking, those with scores in trec_eval's order."""
+    return list(Run.of({"query": ranking})["query"] if isinstance(ranking, Mapping) else ranking)
+
+
 def interleave(
-    first: Sequence[str], second: Sequence[str], k: int = 10, random: np.random.Generator | int = 0
+    first: Sequence[str] | Mapping[str, float],
+    second: Sequence[str] | Mapping[str, float],
+    k: int = 10,
+    random: np.random.Generator | int = 0,
 ) -> Interleaved:
     """Return one list of two rankings' documents by team draft, and what clicks on them count.
 
     Parameters
     ----------
-    first, second : sequence of str
-        Documents of the two rankings, best first.
+    first, second : sequence of str, or mapping of str to float
+        Documents of the two rankings, best first, or with their scores, as `run[query_id]` has them.
     k : int
         Most documents of the list.
     random : numpy.random.Generator or int
@@ -229,6 +237,7 @@ def interleave(
 
     """
     random = np.random.default_rng(random)
+    first, second = _best_first(first), _best_first(second)
     shorter = min(len(first), len(second), k)
     n_common = next((place for place in range(shorter) if first[place] != second[place]), shorter)
     sides = random.integers(2, size=n_common).tolist()

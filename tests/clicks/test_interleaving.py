@@ -32,6 +32,12 @@ def test_each_side_adds_its_best_document_that_is_not_there(seed: int) -> None:
     assert credits == [1.0] * 6
 
 
+def test_documents_with_scores_are_interleaved_best_first() -> None:
+    scores = {"b": 1.0, "a": 3.0, "c": 1.0}
+    listed = interleave(["a", "c", "b"], ["c", "a", "b"], random=3)
+    assert interleave(scores, Run.of({"q": {"c": 9.0, "a": 8.0, "b": 7.0}})["q"], random=3) == listed
+
+
 def test_coins_are_fair() -> None:
     random = np.random.default_rng(0)
     drafts = Counter(tuple(interleave(FIRST, SECOND, 4, random=random).sides) for _ in range(4000))
