@@ -124,6 +124,19 @@ def test_depths_are_read_as_lightgbm_reads_them(depths: Any) -> None:
         watched(eval_at="ten")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "values"),
+    [
+        ("monotone_constraints", "1,0,-1", [1, 0, -1]),
+        ("interaction_constraints", "[0,1],[1,2]", [[0, 1], [1, 2]]),
+    ],
+)
+def test_constraints_are_read_of_a_text_as_lightgbm_reads_them(name: str, text: str, values: Any) -> None:
+    assert Settings.of({name: text}).parameters[name] == values
+    with pytest.raises(InvalidInputError, match=f"{name}: expected numbers with commas between them, got 'a,b'"):
+        Settings.of({name: "a,b"})
+
+
 def test_script_that_keeps_boosters_in_files_runs(tmp_path: Path) -> None:
     """As experiments do that train once: `save_model`, then `Booster(model_file=)`."""
     path = str(tmp_path / "model.txt")

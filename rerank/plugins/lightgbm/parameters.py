@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -54,6 +55,7 @@ ONLY: dict[str, tuple[object, ...]] = {  # values that mean what this package do
     "max_cat_to_onehot": (MAX_CAT_TO_ONEHOT,),
     "min_data_per_group": (MIN_DATA_PER_GROUP,),
 }
+LISTS = "monotone_constraints", "interaction_constraints"  # which LightGBM reads of a text, too
 READ = """subsample subsample_freq random_state n_jobs metric eval_at label_gain early_stopping_rounds
 first_metric_only"""
 WITHOUT_EFFECT = """importance_type subsample_for_bin bin_construct_sample_cnt verbose verbosity force_row_wise
@@ -98,6 +100,8 @@ class Settings:
                     f"{name}: expected {' or '.join(map(repr, same))}, got {shown(values[name])}. Leave it out."
                 )
         parameters = {name: values[name] for name in OF_RANKER if name in values}
+        texts = {name: parameters[name] for name in LISTS if isinstance(parameters.get(name), str)}
+        parameters |= {name: _list_of_text(name, text) for name, text in texts.items()}
         if values.get("subsample_freq", 0) > 0:
             parameters["subsample"] = values.get("subsample", 1.0)
         gains = _label_gain(values.get("label_gain"))
@@ -172,6 +176,16 @@ def _label_gain(value: Any) -> Floats | None:
     if gains.ndim != 1 or (np.diff(gains) < 0).any():
         raise InvalidInputError(f"label_gain: expected gains that do not fall, got {shown(value)}. Order them.")
     return gains
+
+
+def _list_of_text(name: str, text: str) -> list[Any]:
+    """Return the list of a text as LightGBM documents it: 1,0,-1 or [0,1],[2,3]."""
+    try:
+        return list(json.loads(f"[{text}]"))
+    except ValueError:
+        raise InvalidInputError(
+            f"{name}: expected numbers with commas between them, got {shown(text)}. Pass a list."
+        ) from None
 
 
 def _seed(seed: Any) -> int:
