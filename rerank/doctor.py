@@ -25,7 +25,8 @@ import numpy as np
 from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, shown
 from rerank.files.data import DATA_ENDINGS, read_data
 from rerank.files.irds import data_set_name
-from rerank.files.source import check_file, file_mode, finite_number, is_header, open_source, text
+from rerank.files.line_records import finite_number, is_header
+from rerank.files.source import check_file, file_mode, open_source, text
 from rerank.files.svmlight import read_svmlight
 from rerank.files.topics import read_topics
 from rerank.files.trec import QRELS, RUN, parse_label, read_qrels, read_run

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import FileFormatError
+from rerank.files.json_lines import hits_of, json_object, json_objects
 from rerank.files.parquet import PARQUET, opened_parquet
-from rerank.files.source import LineFault, chunks, filled_lines, hits_of, json_object, json_objects, text, text_lines
+from rerank.files.source import LineFault, chunks, filled_lines, text, text_lines
 from rerank.runtime.json_text import check_nesting
 from rerank.types.data_frames import Frame, frame_rows, is_frame, is_missing
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from rerank.exchange.build import numbers
 from rerank.exchange.registry import PARAMETER, Format, FormatFault, LinearModel, compact_json
-from rerank.files.source import hits_of
+from rerank.files.json_lines import hits_of
 from rerank.runtime.json_text import parse_json
 from rerank.types.retriever import CONTENTS
 

@@ -17,7 +17,8 @@ from typing import Annotated, Any, get_type_hints
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown
 from rerank.features.recipe import Recipe
 from rerank.files.irds import data_set_name
-from rerank.files.source import json_object, of_line, read_text
+from rerank.files.json_lines import json_object
+from rerank.files.source import of_line, read_text
 from rerank.lucene.folder import open_commit
 from rerank.lucene.java_parts import anserini_version
 from rerank.lucene.shards import index_folders

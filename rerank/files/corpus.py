@@ -25,14 +25,14 @@ from typing import Any, Literal
 
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.files.irds import PREFIX, data_set_entries, data_set_name, default_text, joined_fields
+from rerank.files.json_lines import json_objects
+from rerank.files.line_records import id_text
 from rerank.files.source import (
     BYTE_ORDER_MARK,
     FileLike,
     LineFault,
     checked_path,
     file_mode,
-    id_text,
-    json_objects,
     of_line,
     open_source,
     refuse_others,

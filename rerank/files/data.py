@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.files.companions import companions_of, name_unread
+from rerank.files.line_records import refuse_repeats
 from rerank.files.parquet import PARQUET, read_parquet, write_parquet
 from rerank.files.rows import NOT_STORED, STORED, data_files, joined_files
-from rerank.files.source import check_file, of_line, refuse_repeats
+from rerank.files.source import check_file, of_line
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import store
 from rerank.runtime.fields import Record

@@ -14,12 +14,8 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, suggestion
-from rerank.files.source import (
-    FileLike,
-    check_ids,
-    of_line,
-    refuse_repeats,
-)
+from rerank.files.line_records import check_ids, refuse_repeats
+from rerank.files.source import FileLike, of_line
 from rerank.types import Qrels, SubtopicQrels, query_rows
 
 PREFIX = "irds:"

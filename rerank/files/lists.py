@@ -16,17 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.source import (
-    LineFault,
-    check_file,
-    check_ids,
-    finite_number,
-    records,
-    tab_columns,
-    text_lines,
-    value_of,
-    whole_number,
-)
+from rerank.files.line_records import check_ids, finite_number, records, tab_columns, whole_number
+from rerank.files.source import LineFault, check_file, text_lines, value_of
 from rerank.runtime.output import whole_file, write_text
 from rerank.types import id_array
 from rerank.types.preferences import Preferences

@@ -25,12 +25,9 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.companions import companions_of, name_unread
+from rerank.files.json_lines import json_object
 from rerank.files.rows import ABOUT, NOTHING, VERSION, RowTable
-from rerank.files.source import (
-    check_file,
-    json_object,
-    of_line,
-)
+from rerank.files.source import check_file, of_line
 from rerank.runtime.fields import at
 from rerank.runtime.json_files import checksum_of
 from rerank.runtime.mapped_rows import RowFile, row_blocks

@@ -14,11 +14,8 @@ from pathlib import Path
 from typing import Annotated
 
 from rerank.errors import log
-from rerank.files.source import (
-    json_object,
-    of_line,
-    read_text,
-)
+from rerank.files.json_lines import json_object
+from rerank.files.source import of_line, read_text
 from rerank.runtime.codec import plain, restored
 from rerank.runtime.fields import Text, Whole
 from rerank.runtime.output import write_text

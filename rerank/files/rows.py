@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.source import checked_path, refuse_repeats
+from rerank.files.line_records import refuse_repeats
+from rerank.files.source import checked_path
 from rerank.runtime.fields import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole, first_repeated
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.memory import memory_limit

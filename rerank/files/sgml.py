@@ -18,12 +18,8 @@ from pathlib import Path
 
 from rerank.errors import FileFormatError
 from rerank.files.corpus import corpus_files
-from rerank.files.source import (
-    MOST_BYTES,
-    open_source,
-    refuse_stray,
-    text_lines,
-)
+from rerank.files.markup import refuse_stray
+from rerank.files.source import MOST_BYTES, open_source, text_lines
 
 ELEMENTS = (
     "TEXT",

@@ -11,30 +11,22 @@ import atexit
 import gzip
 import hashlib
 import io
-import json
-import math
 import os
 import re
 import shutil
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import reduce
-from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, BinaryIO, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown
-from rerank.runtime.json_text import ParseFault, check_nesting, parse_json, parse_toml
+from rerank.runtime.json_text import ParseFault, parse_toml
 from rerank.runtime.output import path_of
-from rerank.types.data_frames import HEADERS, plain_name
-from rerank.types.ids import ID, ID_RULE, QUERY_ID, QUERY_RULE, WHITE_SPACE, Ids, Words, first_broken, repeated_row
-from rerank.types.query_rows import Ints
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -66,25 +58,8 @@ CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 Parsed = TypeVar("Parsed")
 FileLike = str | Path | IO[Any]
-_DECODER = json.JSONDecoder()
-_BLANKS = re.compile(r"[\s,]*")
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
-MOST_DIGITS = 18  # of a whole number
 AT_ENDS = 1 << 20  # bytes that are read at either end
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_TAG = re.compile(r"<[^<>]*>")
-_NO_LINE_END = re.compile(r"[^\n]")
-# Where answers have hits: of Elasticsearch, OpenSearch, Solr, Vespa, Typesense, Meilisearch, Qdrant, Azure, Pinecone.
-_HITS = (
-    ("hits", "hits"),
-    ("response", "docs"),
-    ("root", "children"),
-    ("hits",),
-    ("result", "points"),
-    ("result",),
-    ("value",),
-    ("matches",),
-)
 _OF_LOG = re.compile(r"topics\.tsv|candidates\.run|features-[0-9a-f]{8}\.svm")
 
 
@@ -106,68 +81,6 @@ def value_of(parse: Callable[[Any], Parsed | None], content: Any, expected: str,
     if value is None:
         raise LineFault(f"expected {expected}, got {shown(content)}. {remedy}.")
     return value
-
-
-def records(
-    path: Path, expected: str, parse: Callable[[str], Parsed], has_names: bool = False
-) -> Iterator[tuple[int, Parsed]]:
-    """Yield the line and the record of all lines but comments, blank ones, and a first one of the columns' names.
-
-    Without any, `expected` were expected.
-    """
-    lines = filled_lines(path, comments="#")
-    first = list(islice(lines, 2))
-    columns = first[0][1].split() if first else [""]
-    first = first[has_names or (is_header(columns[0]) and finite_number(columns[-1].encode()) is None) :]
-    if not first:
-        raise FileFormatError(path, None, f"expected lines of {expected}, got no line. Name a file with rows.")
-    for line, content in chain(first, lines):
-        yield line, of_line(path, line, parse, content)
-
-
-def tab_columns(content: str, expected: str, *numbers: int) -> list[str]:
-    """Return the columns of a line, between tabs without blanks around them; there are as many as one of `numbers`."""
-    columns = [column.strip(WHITE_SPACE) for column in content.split("\t")]
-    if len(columns) not in numbers:
-        raise LineFault(f"expected {expected} with tabs between them, got {len(columns)}. Put one tab between two.")
-    return columns
-
-
-def check_ids(what: str, query_ids: Iterable[str], others: Iterable[str] = ()) -> None:
-    """Refuse ids that a file cannot hold or a reader would refuse; `what` is put before the message."""
-    for names, form, rule in ((query_ids, QUERY_ID, QUERY_RULE), (others, ID, ID_RULE)):
-        broken = first_broken(names, form)
-        if broken is not None:
-            raise InvalidInputError(f"{what}expected ids {rule}, got {shown(broken)}. Rename it.")
-
-
-def refuse_repeats(
-    path: Path,
-    names: Sequence[str] | Ids,
-    query: Ints,
-    docs: NDArray[Any],
-    lines: Iterable[int] | None = None,
-    codes: Words | None = None,
-    remedy: str = "",
-) -> None:
-    """Refuse a document that is twice in a query; `lines` are those of the rows, `remedy` what else can be done."""
-    row = repeated_row(query, docs, codes)
-    if row is not None:
-        where, what = (f" at row {row}", "rows") if lines is None else ("", "lines")
-        raise FileFormatError(
-            path,
-            None if lines is None else int(next(islice(lines, row, None))),
-            f"expected each document once in a query, got {shown(docs[row].item())} again in query "
-            f"{shown(str(names[query[row]]))}{where}. Remove one of the two {what}{remedy}.",
-        )
-
-
-def id_text(name: str, value: object) -> str:
-    """Return an id of a JSON object, which is text or a whole number, as text."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise LineFault(f"expected text or a whole number as {name}, got {shown(json.dumps(value))}. Correct it.")
-    check_ids(f"{name}: ", (), [str(value)])
-    return str(value)
 
 
 def checked_path(path: Any) -> Path:
@@ -318,129 +231,10 @@ def _refuse_lone_returns(path: Path, first_line: int, lines: bytes) -> None:
         )
 
 
-def is_header(query_id: str) -> bool:
-    """Return whether an id is a common name of the column of query ids."""
-    return plain_name(query_id) in (*HEADERS, "id")
-
-
-def whole_number(token: str) -> int | None:
-    """Return the whole number in a text, of at most 18 digits without a sign, or None."""
-    return int(token) if token.isascii() and token.isdigit() and len(token) <= MOST_DIGITS else None
-
-
-def finite_number(token: bytes) -> float | None:
-    """Return the finite number in the bytes, or None."""
-    try:
-        number = math.nan if b"_" in token else float(token)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-def json_object(content: str) -> dict[str, Any]:
-    """Return the JSON object of a line, or of a whole text."""
-    try:
-        members = parse_json(content, finite=True)
-    except ParseFault as fault:
-        is_other = not content.lstrip().startswith("{")
-        remedy = (
-            "Write one object a line, or read columns with pandas, and pass the frame" if is_other else "Correct it"
-        )
-        raise LineFault(f"expected a JSON object, got {fault}. {remedy}.") from None
-    if not isinstance(members, dict):
-        raise LineFault(f"expected a JSON object, got {shown(content.strip())}. Write one object a line.")
-    return members
-
-
 def filled_lines(path: Path, encoding: str = "utf-8", comments: str = "\0") -> Iterator[tuple[int, str]]:
     """Yield what `text_lines` does without blank lines and those that begin with `comments`."""
     lines = text_lines(path, encoding)
     return ((line, content) for line, content in lines if content.strip() and not content.startswith(comments))
-
-
-def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line number and the object of every line of a JSONL file; blank lines are skipped.
-
-    A file that holds an array of objects, or objects over several lines, is read as a whole. What a search engine found
-    are the objects of its answer.
-    """
-    return objects_of_lines(path, text_lines(path, encoding))
-
-
-def hits_of(members: Any) -> list[Any]:
-    """Return the hits in the answer of a search engine; another object alone."""
-    for path in _HITS if "id" not in members and "_id" not in members else ():
-        found: Any = reduce(
-            lambda inside, name: inside.get(name) if isinstance(inside, Mapping) else None, path, members
-        )
-        if isinstance(found, list) and all(isinstance(hit, Mapping) for hit in found):
-            return found
-    return [members]
-
-
-def objects_of_lines(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield what `json_objects` does of the lines of a file."""
-    return ((line, each) for line, members in _objects_of_lines(path, lines) for each in hits_of(members))
-
-
-def _objects_of_lines(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:
-    is_jsonl = False
-    for line, content in lines:
-        if content.strip() and not is_jsonl and not is_json_line(content):
-            yield from _objects_of_text(path, line, "\n".join([content, *(rest for _, rest in lines)]))
-            return
-        if content.strip():
-            is_jsonl = True
-            yield line, of_line(path, line, json_object, content)
-    if not is_jsonl:
-        raise FileFormatError(
-            path, None, "expected JSON objects, one a line, got an empty file. Remove it, or name another."
-        )
-
-
-def is_json_line(content: str) -> bool:
-    """Return whether a first line is one of JSONL: no array, and no object that goes on in the next line."""
-    content = content.strip()
-    try:
-        check_nesting(content)
-        _, end = _DECODER.raw_decode(content)
-    except json.JSONDecodeError as fault:
-        return fault.pos < len(content)
-    except ParseFault:
-        return True
-    return end < len(content) or not content.startswith("[")
-
-
-def _objects_of_text(path: Path, line: int, content: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line and the object of each part of a text that begins at a line, of its array or not."""
-    try:
-        check_nesting(content)
-    except ParseFault as fault:
-        raise FileFormatError(path, line, f"expected JSON objects, got {fault}. Correct it.") from None
-    at = _after_blanks(content, 0)
-    in_array = content[at] == "["
-    at = _after_blanks(content, at + in_array)
-    if content[at : at + 1] == "]":
-        raise FileFormatError(path, line, "expected JSON objects, got an empty array. Remove it, or name another.")
-    counted = 0
-    while content[at : at + 1] not in ("]" if in_array else "", ""):
-        line = line + content.count("\n", counted, at)
-        counted = at
-        try:
-            _, end = _DECODER.raw_decode(content, at)
-        except json.JSONDecodeError:
-            end = len(content)  # what is wrong is said by the strict parser
-        yield line, of_line(path, line, json_object, content[at:end])
-        at = _after_blanks(content, end)
-    if content[at + in_array :].strip() or (in_array and at >= len(content)):
-        message = "expected one array of JSON objects, got one without its end, or more behind it. Correct it."
-        raise FileFormatError(path, line, message)
-
-
-def _after_blanks(content: str, at: int) -> int:
-    """Return where blanks, line ends and commas end."""
-    found = _BLANKS.match(content, at)
-    return at if found is None else found.end()
 
 
 def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
@@ -460,27 +254,3 @@ def file_mark(path: str | Path) -> str:
         file.seek(max(size - AT_ENDS, 0))
         content.update(file.read(AT_ENDS))
     return f"{size} {content.hexdigest()}"
-
-
-def without_comments(text: str) -> str:
-    """Return the text with blanks for comments; line ends stay."""
-    closed, mark, rest = text.rpartition("-->")  # a comment that is not closed would be looked for to the end
-    return _COMMENT.sub(_blanked, closed + mark) + rest
-
-
-def without_markup(text: str) -> str:
-    """Return the text with blanks for comments and tags; line ends stay."""
-    return _TAG.sub(_blanked, without_comments(text))
-
-
-def refuse_stray(path: Path, line: int, between: str, expected: str, remedy: str, blanks: str | None = None) -> None:
-    """Refuse text other than comments, tags and blanks in what begins in a line."""
-    bare = without_markup(between)
-    stray = bare.lstrip(blanks)
-    if stray:
-        first = line + bare.count("\n", 0, len(bare) - len(stray))
-        raise FileFormatError(path, first, f"expected {expected}, got {shown(stray.splitlines()[0])}. {remedy}.")
-
-
-def _blanked(markup: re.Match[str]) -> str:
-    return _NO_LINE_END.sub(" ", markup[0])

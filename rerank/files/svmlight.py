@@ -34,20 +34,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.files.companions import COMPANIONS, companions_of, name_unread
+from rerank.files.json_lines import json_object
+from rerank.files.line_records import check_ids, finite_number, records, whole_number
 from rerank.files.rows import ABOUT, NOTHING, VERSION, RowTable
-from rerank.files.source import (
-    LineFault,
-    check_file,
-    check_ids,
-    chunks,
-    finite_number,
-    json_object,
-    of_line,
-    records,
-    text,
-    value_of,
-    whole_number,
-)
+from rerank.files.source import LineFault, check_file, chunks, of_line, text, value_of
 from rerank.runtime.mapped_rows import RowFile
 from rerank.runtime.output import whole_file
 from rerank.types import Ints, RankingData

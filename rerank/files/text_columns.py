@@ -24,18 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError
-from rerank.files.source import (
-    FileLike,
-    LineFault,
-    check_file,
-    check_ids,
-    chunks,
-    is_header,
-    of_line,
-    refuse_repeats,
-    text,
-    value_of,
-)
+from rerank.files.line_records import check_ids, is_header, refuse_repeats
+from rerank.files.source import FileLike, LineFault, check_file, chunks, of_line, text, value_of
 from rerank.runtime.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, pointers
 from rerank.types.data_frames import DOC_ID, LABEL, QUERY_ID, RANK, SCORE, first_column, plain_name

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from rerank.errors import FileFormatError, shown
 from rerank.files.corpus import ID_KEYS, pop_id
-from rerank.files.source import json_objects, of_line
+from rerank.files.json_lines import json_objects
+from rerank.files.source import of_line
 
 QUERY_KEYS = ("qid", "query_id")
 

@@ -27,19 +27,10 @@ from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.files.irds import data_set_name, data_set_topics
-from rerank.files.source import (
-    FileLike,
-    LineFault,
-    check_file,
-    check_ids,
-    is_header,
-    objects_of_lines,
-    of_line,
-    refuse_stray,
-    text_lines,
-    without_comments,
-    without_markup,
-)
+from rerank.files.json_lines import objects_of_lines
+from rerank.files.line_records import check_ids, is_header
+from rerank.files.markup import refuse_stray, without_comments, without_markup
+from rerank.files.source import FileLike, LineFault, check_file, of_line, text_lines
 from rerank.runtime.fields import is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types import Topics

@@ -26,18 +26,8 @@ import numpy as np
 
 from rerank.errors import FileFormatError, log
 from rerank.files.irds import data_set_name, data_set_qrels, data_set_subtopic_qrels
-from rerank.files.source import (
-    FileLike,
-    LineFault,
-    check_file,
-    check_ids,
-    checked_path,
-    filled_lines,
-    finite_number,
-    of_line,
-    records,
-    value_of,
-)
+from rerank.files.line_records import check_ids, finite_number, records
+from rerank.files.source import FileLike, LineFault, check_file, checked_path, filled_lines, of_line, value_of
 from rerank.files.text_columns import RUNS, Layout, parse_rank, read_table
 from rerank.runtime.output import whole_file
 from rerank.types import UNNAMED, Qrels, Run, SubtopicQrels, query_rows, trec_order

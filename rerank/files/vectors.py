@@ -13,13 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.line_records import check_ids
 from rerank.files.parquet import opened_parquet
-from rerank.files.source import (
-    check_file,
-    check_ids,
-    filled_lines,
-    of_line,
-)
+from rerank.files.source import check_file, filled_lines, of_line
 from rerank.runtime.fields import first_repeated
 from rerank.types.ids import Ids, id_array
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, shown
 from rerank.files.corpus import of_hit
-from rerank.files.source import hits_of
+from rerank.files.json_lines import hits_of
 from rerank.lucene.text_documents import DocumentReader, ReadDocument
 from rerank.types import Floats, Run, Topics, pointers
 from rerank.types.data_frames import HEADERS, frame_rows, is_frame, is_missing, plain_name

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rerank.errors import InvalidInputError, shown
-from rerank.files.source import finite_number
+from rerank.files.line_records import finite_number
 from rerank.index.bound_model import BoundModel
 from rerank.index.collection import Collection
 from rerank.index.index import Index

@@ -14,9 +14,10 @@ from rerank.errors import FileFormatError, RerankError
 from rerank.features.recipe import Recipe
 from rerank.files import sgml, source
 from rerank.files.corpus import read_documents
+from rerank.files.json_lines import json_object
 from rerank.files.lists import read_folds, read_preferences
 from rerank.files.sgml import read_sgml
-from rerank.files.source import json_object, of_line, read_text
+from rerank.files.source import of_line, read_text
 from rerank.files.svmlight import read_svmlight
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.files.source import is_header
+from rerank.files.line_records import is_header
 from rerank.files.topics import read_topics, write_topics
 
 letters = st.characters(codec="utf-8", exclude_characters="\0\ufeff", exclude_categories=["Cs", "Zs", "Cc"])
