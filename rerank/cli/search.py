@@ -8,7 +8,7 @@ import click
 
 import rerank
 from rerank.cli.options import COUNT, UNSUPERVISED, path_argument
-from rerank.errors import MissingFileError
+from rerank.errors import InvalidInputError, MissingFileError
 
 ID = "q"  # of the query
 LONGEST = 160  # characters of an excerpt
@@ -26,8 +26,12 @@ def command(index: Path, words: tuple[str, ...], k: int) -> None:
     the first word is the name of a file, it is read as MODEL.
     """
     with rerank.Index.open(index) as opened:
-        has_model = len(words) > 1 and Path(words[0]).is_file()
-        if not has_model and len(words) > 1 and words[0].endswith(".json"):
+        is_file = Path(words[0]).is_file()
+        is_named = words[0].endswith(".json")
+        if len(words) == 1 and is_file and is_named:
+            raise InvalidInputError(f"WORDS: expected a query after {words[0]}, got no word. Write its words.")
+        has_model = len(words) > 1 and is_file
+        if len(words) > 1 and is_named and not is_file:
             raise MissingFileError(words[0], "a model file")
         query = " ".join(words[has_model:])
         run = rerank.rerank(opened, words[0] if has_model else UNSUPERVISED, {ID: query})

@@ -39,6 +39,13 @@ def test_search_without_hits_says_so(command: Command) -> None:
     assert done.err == "rerank: modle.json: expected a model file, got nothing there. Check the path.\n"
 
 
+def test_search_with_a_model_and_without_words_is_refused(command: Command) -> None:
+    done = command("search", "index", "model.json")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "rerank: WORDS: expected a query after model.json, got no word. Write its words.\n"
+    assert command("search", "index", "package.json").out == "no hits\n"
+
+
 def test_search_prints_the_best_passage_where_the_index_keeps_passages(command: Command, tmp_path: Path) -> None:
     words = " ".join(f"word{number}" for number in range(400))
     corpus = tmp_path / "corpus.jsonl"
