@@ -5,7 +5,7 @@
 # after NOT. "oak NOT pine elm" is oak without documents that have both pine and elm; "oak NOT pine AND elm" is oak
 # without pine, and with elm. A plus between words makes a phrase of them.
 # Why it matters: queries that are put together by a program (a filter of words behind what was typed) find other
-# documents than those that were tried by hand, without an error, and an exclusion stops to exclude.
+# documents than those that were tried by hand, without an error, and an exclusion no longer excludes.
 # Source: SQLite, documentation of FTS5, boolean operators (implicit AND operators group more tightly than all other
 # operators).
 
