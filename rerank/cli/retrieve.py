@@ -65,6 +65,7 @@ def command(
     queries = rerank.read_topics(topics)
     named = errors_with_files({"candidates": "--candidates"})
     with opened_index(index, cluster, topics, remove_query=remove_query) as opened, named:
+        # Where every source has a depth, another k gives the same candidates.
         if candidates is not None and Candidates.parse(candidates, k) == Candidates.parse(candidates, k + 1):
             refuse_beside(f"--candidates {candidates}", ("k",))
         run = opened.search(queries, k, candidates=candidates or BM25)
