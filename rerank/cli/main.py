@@ -120,6 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run the command line and return the exit code; an internal error is shown with its traceback."""
     argv = sys.argv[1:] if arguments is None else arguments
+    _open_closed_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):  # UTF-8 in any locale, and file names with their original bytes
         sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape", newline="\n")
     try:
@@ -146,6 +147,13 @@ def run(arguments: list[str] | None = None) -> int:
     except RecursionError as error:
         return _stop(f"internal error: expected calls that end, got: {error}. Report it with the command.", 1)
     return 0
+
+
+def _open_closed_streams() -> None:
+    """Open the null device in place of standard streams that are closed: another file would take their number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 @contextmanager

@@ -106,6 +106,15 @@ def test_broken_pipe_is_no_fault(world: Path, tmp_path: Path) -> None:
     assert many.stdout.splitlines()[-1] == "0"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes them")
+def test_closed_streams_are_no_fault(world: Path, tmp_path: Path) -> None:
+    command = f"{COMMAND} evaluate qrels.txt bm25.run -o"
+    for closed, name in (("", "open"), ("<&-", "in"), (">&-", "out"), ("2>&-", "err"), ("<&- >&- 2>&-", "none")):
+        done = _run(["bash", "-c", f"{command} {tmp_path / name} {closed}"], world)
+        assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
+        assert (tmp_path / name).read_text() == (tmp_path / "open").read_text()
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
 def test_full_stdout_is_said(world: Path) -> None:
     done = _run(["bash", "-c", f"{COMMAND} evaluate qrels.txt bm25.run > /dev/full"], world)
