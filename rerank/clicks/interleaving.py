@@ -25,8 +25,8 @@ import numpy as np
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.types import Floats, Ints, Run, query_rows
+from rerank.types.intervals import percentile_shares
 
-ENDS = (0.025, 0.975)  # of a 95 % interval
 SAMPLES = 10_000  # of sessions
 NUMBERS_AT_ONCE = 1 << 22
 DIGITS = 3  # of a session's credit, so that few of them differ
@@ -156,7 +156,7 @@ def _interleaved(
 
     wins = int((credit > 0).sum())
     losses = int((credit < 0).sum())
-    low, high = np.quantile(_bootstrap_means(credit, samples, random), ENDS)
+    low, high = np.quantile(_bootstrap_means(credit, samples, random), percentile_shares(len(credit)))
     p_value = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
     ties = len(credit) - wins - losses
     return InterleavingResult(*names, wins, losses, ties, float(credit.mean()), float(low), float(high), p_value)
@@ -175,10 +175,10 @@ def _assigned(
     means = np.bincount(of_session, inverse) / np.bincount(of_session)
     first, second = (np.round(means[side == number], DIGITS) for number in range(2))
     drawn = _bootstrap_means(first, samples, random) - _bootstrap_means(second, samples, random)
-    low, high = np.quantile(drawn, ENDS)
+    sizes = len(first), len(second)
+    low, high = np.quantile(drawn, percentile_shares(min(sizes)))
     p_value = float(ttest_ind(first, second, equal_var=False).pvalue)
     both = float(first.mean()), float(second.mean())
-    sizes = len(first), len(second)
     return AssignmentResult(*names, sizes, both, both[0] - both[1], float(low), float(high), p_value)
 
 

@@ -27,11 +27,12 @@ from numpy.typing import ArrayLike
 from rerank.clicks.cells import Cells
 from rerank.clicks.estimates import checked_theta
 from rerank.clicks.examination import examination
-from rerank.clicks.interleaving import ENDS, NUMBERS_AT_ONCE
+from rerank.clicks.interleaving import NUMBERS_AT_ONCE
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, log
 from rerank.files.inputs import RunLike, run_of
 from rerank.types import Floats, Run, query_rows
+from rerank.types.intervals import percentile_shares
 
 QUERY_SAMPLES = 1000
 
@@ -178,7 +179,7 @@ def _by_query(clicks: Clicks, cells: Cells, sums: Floats, run: Run, depth: int) 
 
 
 def _interval(values: Floats, weights: Floats, samples: int, seed: int) -> tuple[float, float]:
-    """Return the ends of the 95 % percentile interval of the weighted mean; units (n_units,) are drawn at random."""
+    """Return the ends of the 95 % bootstrap interval of the weighted mean; units (n_units,) are drawn at random."""
     random = np.random.default_rng(seed)
     n = len(values)
     size = max(1, NUMBERS_AT_ONCE // n)
@@ -186,5 +187,5 @@ def _interval(values: Floats, weights: Floats, samples: int, seed: int) -> tuple
     for first in range(0, samples, size):
         drawn = random.integers(0, n, (min(size, samples - first), n))
         means.append((weights[drawn] * values[drawn]).sum(axis=1) / weights[drawn].sum(axis=1))
-    low, high = np.quantile(np.concatenate(means), ENDS)
+    low, high = np.quantile(np.concatenate(means), percentile_shares(n))
     return float(low), float(high)

@@ -296,7 +296,7 @@ def notes(comparison: Comparison) -> list[str]:
     over = f"{counted(len(asked), 'run')} x {counted(len(comparison.compared), 'measure')}"
     correction = CORRECTIONS[comparison.correction]
     return [
-        f"difference to {comparison.baseline}, with the 95 % bootstrap interval of its mean (percentiles, "
+        f"difference to {comparison.baseline}, with the 95 % bootstrap interval of its mean (expanded percentiles, "
         f"{SAMPLES:,} samples, seed 0); d: mean over standard deviation of the differences; "
         "W/T/L: queries won/tied/lost",
         f"p: {TESTS[comparison.test]}, {correction}{'' if comparison.correction == 'none' else f' over {over}'}",

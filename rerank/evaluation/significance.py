@@ -21,6 +21,7 @@ from rerank.files.inputs import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measure
 from rerank.types import Floats, Ints, Shown, counted
+from rerank.types.intervals import LEVEL, percentile_shares
 
 SAMPLES = 10_000
 BLOCK = 1 << 20  # random numbers of a block
@@ -47,9 +48,9 @@ def randomisation_p_values(differences: Floats, samples: int = SAMPLES, seed: in
 
 
 def bootstrap_intervals(
-    differences: Floats, level: float = 0.95, samples: int = SAMPLES, seed: int = 0
+    differences: Floats, level: float = LEVEL, samples: int = SAMPLES, seed: int = 0
 ) -> tuple[Floats, Floats]:
-    """Return the lower and upper end of the percentile bootstrap interval of the mean of each column.
+    """Return the lower and upper end of the bootstrap interval of the mean of each column, see `percentile_shares`.
 
     Shapes: differences float64 (n_queries, n_columns); low, high float64 (n_columns,).
     """
@@ -60,8 +61,7 @@ def bootstrap_intervals(
         rows = random.integers(0, n, (size, n)) + np.arange(size)[:, None] * n
         times = np.bincount(rows.ravel(), minlength=size * n).reshape(size, n)
         means.append(times.astype(np.float64) @ differences / n)
-    tail = (1.0 - level) / 2.0
-    low, high = np.quantile(np.concatenate(means), [tail, 1.0 - tail], axis=0)
+    low, high = np.quantile(np.concatenate(means), percentile_shares(n, level), axis=0)
     return low, high
 
 
@@ -96,7 +96,6 @@ CORRECTIONS = {
     "bh": "Benjamini-Hochberg",
     "none": "no correction",
 }
-LEVEL = 0.95  # of intervals; a p-value below 1 - LEVEL is significant
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ class PairedDifference:
     difference : float
         Mean difference, in units of the measure.
     low, high : float
-        Its 95 % percentile bootstrap interval.
+        Its 95 % bootstrap interval, of expanded percentiles.
     effect_size : float
         Cohen's d of paired differences (d_z): their mean divided by their standard deviation (n - 1); 0 if no query
         differs, infinite if all differ by the same amount.

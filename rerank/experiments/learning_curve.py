@@ -31,7 +31,7 @@ from rerank.types import Run
 
 FILES = "curve"  # their name without its ending
 STEPS = (1, 2, 5)  # of the numbers of queries, times a power of ten
-INTERVAL = "95 % bootstrap interval over the held-out queries (percentiles, 10,000 samples, seed 0)"
+INTERVAL = "95 % bootstrap interval over the held-out queries (expanded percentiles, 10,000 samples, seed 0)"
 NEAREST_MARKS = 1.3  # quotient of numbers of queries on an axis
 
 

@@ -54,7 +54,8 @@ class Estimate:
     scorer : Gain or None
         What the scorer of the index brings; None without one.
     low, high : float
-        95 % percentile bootstrap interval of the mean gain over the candidates, from the queries' differences.
+        95 % bootstrap interval of the mean gain over the candidates, of expanded percentiles of the queries'
+        differences.
 
     """
 

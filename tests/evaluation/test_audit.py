@@ -10,10 +10,11 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.evaluation.significance import LEVEL, mean_and_half_width
+from rerank.evaluation.significance import mean_and_half_width
 from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.types import Floats, Ints, pointers
+from rerank.types.intervals import LEVEL
 
 BM25 = 24  # column of MQ2008: BM25 of the whole document
 FLIPS = np.array([[0.85, 0.12, 0.03], [0.30, 0.55, 0.15], [0.10, 0.40, 0.50]])  # P(machine's label | people's label)

@@ -17,6 +17,7 @@ from rerank.evaluation.significance import (
     paired_differences,
     randomisation_p_values,
 )
+from rerank.types.intervals import percentile_shares
 
 
 def differences(n_queries: int, n_columns: int = 3, seed: int = 0) -> np.ndarray:
@@ -98,9 +99,15 @@ def test_randomisation_is_never_certain_where_patterns_are_drawn() -> None:
 def test_bootstrap_equals_scipys_of_the_same_draws(n_queries: int) -> None:
     columns = differences(n_queries)
     low, high = bootstrap_intervals(columns, samples=2000, seed=5)
+    below, above = percentile_shares(n_queries)
     for number, column in enumerate(columns.T):
         expected = stats.bootstrap(
-            (column,), np.mean, n_resamples=2000, method="percentile", rng=np.random.default_rng(5)
+            (column,),
+            np.mean,
+            n_resamples=2000,
+            confidence_level=above - below,
+            method="percentile",
+            rng=np.random.default_rng(5),
         ).confidence_interval
         assert (low[number], high[number]) == pytest.approx((expected.low, expected.high), abs=1e-12)
 
