@@ -85,7 +85,7 @@ def test_estimate_is_the_ordinary_mean_and_interval_when_people_judged_all_queri
     machine, people = draw.random((2, 50))
     value, half = mean_and_half_width(machine, np.arange(50), people, LEVEL)
     assert value == pytest.approx(people.mean())
-    assert half == pytest.approx(1.959964 * people.std(ddof=1) / math.sqrt(50), rel=1e-6)
+    assert half == pytest.approx(2.009575 * people.std(ddof=1) / math.sqrt(50), rel=1e-6)  # Student's of 49 degrees
 
 
 @pytest.mark.parametrize(
