@@ -2,7 +2,7 @@
 # Guess: Anserini reads files of TREC's SGML by their tags, wherever lines break, and indexes the text of a document.
 # Behaviour: TrecCollection of Anserini 1.7.1 (in Pyserini 1.6.0) goes by lines. A document on one line is not there,
 # one whose text ends with </TEXT></DOC> takes the whole next document into its own, and text in front of the number
-# is lost. Of the tags it knows twelve: BODY, ABSTRACT, AUTHOR and text without a tag are left out, and a document that
+# is lost. Of the tags it knows ten: BODY, ABSTRACT, AUTHOR and text without a tag are left out, and a document that
 # has nothing else is indexed empty.
 # Why it matters: collections that a script wrote, or a tool formatted, are indexed without an error and lack documents,
 # which then have no rank in any run; words of the next document count for the one before.
