@@ -12,7 +12,7 @@ def cache_folder() -> Path:
         return Path(folder)
     try:
         home = Path.home()
-    except RuntimeError:  # a user without an entry in the list of users, for whom containers set it so
+    except RuntimeError:  # the system does not know the user, as in some containers, which give this home
         home = Path("/")
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "rerank"
