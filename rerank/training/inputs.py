@@ -138,7 +138,7 @@ def check_base(base: Any, rows: RankingData) -> None:
 
 def warn_of_known(base: Ranker, rows: RankingData) -> None:
     """Log how many queries of rows a base model has learned from, of those that its history names."""
-    known = set() if base.history_ is None else {query_id for query_id in rows if query_id in base.history_.query_ids}
+    known = set() if base.history_ is None else set(rows).intersection(base.history_.query_ids)
     if known:
         text = (
             "base: expected a model of other queries, got one whose history has the ids of %d of these %d: if they are "
