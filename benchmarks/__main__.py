@@ -19,7 +19,7 @@ from tabulate import tabulate
 from benchmarks.registry import DATA, ROOT, Benchmark, BenchmarkError, Options, Row, known
 
 PACKAGES = {  # to install, of modules with another name
-    "faiss": "faiss-cpu", "haystack": "haystack-ai", "langchain_core": "langchain-core", "jnius": "pyjnius",
+    "haystack": "haystack-ai", "langchain_core": "langchain-core", "jnius": "pyjnius",
     "pytrec_eval": "pytrec-eval-terrier", "ir_measures": "ir-measures", "xgboost": "xgboost-cpu",
 }  # fmt: skip
 

@@ -256,17 +256,11 @@ hits = RerankSearcher(LuceneSearcher("index"), "model.json", depth=20).search(QU
 show({hit.docid: hit.score for hit in hits})
 """
 
-NEAREST = """
-random = np.random.default_rng(0)
-documents, queries = random.normal(size=(50_001, 16)), random.normal(size=(10, 16))
-ids = [f"d{number}" for number in range(len(documents))], [f"q{number}" for number in range(len(queries))]
-run = rerank.nearest_run((ids[0], documents), (ids[1], queries), k=10)
-assert "faiss" in sys.modules
-cosines = queries @ (documents / np.linalg.norm(documents, axis=1, keepdims=True)).T
-nearest = np.argsort(-cosines, axis=1)[:, :10]
-shares = [len(set(run[query]) & {ids[0][doc] for doc in docs}) / 10 for query, docs in zip(ids[1], nearest)]
-assert np.mean(shares) > 0.5, shares
-print(f"{np.mean(shares):.0%} of the nearest 10 of {len(documents)}")
+PLOT = """
+command("evaluate qrels.txt bm25.run better.run -m nDCG@10 -o gains.svg")
+picture = Path("gains.svg").read_text()
+assert "<svg" in picture
+print(len(picture), "characters of SVG")
 """
 
 PARQUET = """
@@ -319,7 +313,7 @@ CALLS = {
     "onnx": Call("rerank vectors --encoder onnx:FOLDER", WORDS + ONNX + ENCODE),
     "sentence-transformers": Call("rerank vectors, its encoder", WORDS + SENTENCE_TRANSFORMERS + ENCODE),
     "pyserini": Call("RerankSearcher(LuceneSearcher)", PYSERINI),
-    "nearest": Call("nearest_run of 50,001 vectors", NEAREST),
+    "plot": Call("rerank evaluate -o gains.svg", PLOT),
     "parquet": Call("write_data, rerank train data.parquet", PARQUET),
     "exchange": Call("rerank export --to onnx", EXCHANGE),
     "ir-datasets": Call("read_topics, read_qrels of irds:NAME", IR_DATASETS),
