@@ -3,8 +3,6 @@
 Rows of lists that alternate are put list by list (`list_order`).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

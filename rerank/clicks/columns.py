@@ -4,8 +4,6 @@ Each distinct value is read once, and texts become numbers by first appearance. 
 are left out and counted.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime

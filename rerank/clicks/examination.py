@@ -20,8 +20,6 @@ Interventions, WSDM 2019 (pairs that moved, and the adjacent chain).
 
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -7,8 +7,6 @@ Lines of bulk requests of Elasticsearch and OpenSearch are rows; hits, also of a
 dots, `position.ordinal`, are those of parts.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -31,8 +31,6 @@ workshop at WWW 2007 (clicks over expected clicks).
 
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -12,8 +12,6 @@ and `credits`, as `rerank serve` writes them. Lines of bulk requests (`{"index":
 https://docs.opensearch.org/docs/search-plugins/ubi/schemas
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The connection to the scheduler of a Dask cluster, and what its errors say."""
 
-from __future__ import annotations
-
 import logging
 import re
 from asyncio import CancelledError

@@ -1,7 +1,5 @@
 """LambdaMART on a Dask cluster: LightGBM's Dask learner grows the trees; each worker holds some queries."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping
 from contextlib import redirect_stdout

@@ -1,7 +1,5 @@
 """The page of a comparison: its tables and chart, and the documents that moved in queries that gained or lost most."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

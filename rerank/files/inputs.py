@@ -1,7 +1,5 @@
 """Records as public functions take them: as they are, as mappings or data frames, or as the path of their file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ Labels that it does not count were in the qrels before. It also says how many la
 written before them, and a process that is killed between the two leaves qrels of fewer.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

@@ -7,8 +7,6 @@ qid (or query_id) and id (or _id, docid, doc_id, docno) are text or whole number
 that no index holds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@
 .parquet  columns `id` (or query_id, qid, doc_id, docno) and `vector` (or embedding), a list of numbers
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

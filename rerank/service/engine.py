@@ -1,7 +1,5 @@
 """The index and its rankings, and the computation of many requests together; one thread calls it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace

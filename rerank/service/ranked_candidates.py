@@ -1,7 +1,5 @@
 """Candidates of requests in the order of a ranking, and the hits that are answered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

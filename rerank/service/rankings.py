@@ -1,7 +1,5 @@
 """The rankings that requests name: models on the index, checked once, when they are loaded, and BM25 alone."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256

@@ -10,8 +10,6 @@ Figures are LightGBM's: nDCG has the gain 2^label - 1 (or `label_gain`), a query
 1, AP at k is divided by at most k, and equal scores keep the order of the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from typing import Any

@@ -1,7 +1,5 @@
 """The eval sets of `LGBMRanker.fit`, and the figures of LightGBM's metrics on them."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

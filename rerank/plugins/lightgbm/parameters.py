@@ -1,7 +1,5 @@
 """The parameters of an `LGBMRanker`: what they mean here, which are refused, and which have no effect."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
