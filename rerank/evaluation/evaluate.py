@@ -19,10 +19,9 @@ from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure
 from rerank.metrics.ranked_lists import RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import Reliability
-from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, counted, joined_rows, pointers, query_rows
+from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, SubtopicQrels, counted, joined_rows, pointers, query_rows
 from rerank.types.data_frames import new_frame
 from rerank.types.ids import same_ids, written_apart
-from rerank.types.records import SubtopicQrels
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 ROUNDED_BY = {"nearest": "trec_eval 10", "up": "trec_eval 9"}  # levels of recall, by the parameter `rounding`

@@ -30,9 +30,8 @@ from rerank.files.line_records import check_ids, finite_number, records
 from rerank.files.source import FileLike, LineFault, check_file, checked_path, filled_lines, of_line, value_of
 from rerank.files.text_columns import RUNS, Layout, parse_rank, read_table
 from rerank.runtime.output import whole_file
-from rerank.types import UNNAMED, Qrels, Run, SubtopicQrels, query_rows, trec_order
+from rerank.types import UNNAMED, Qrels, Run, SubtopicQrels, query_rows, sort_keys, trec_order
 from rerank.types.data_frames import RANK, SCORE
-from rerank.types.ids import sort_keys
 
 _AROUND = re.compile(rb"^L(?=\d)|(?<=\d)\.0*$")
 SUBTOPIC_COLUMNS = "4 columns (query subtopic document label)"

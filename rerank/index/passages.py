@@ -18,8 +18,7 @@ from rerank.index.query_texts import position_ids, texts_of_queries
 from rerank.lucene.documents import stored_fields
 from rerank.lucene.text_documents import DocumentReader, TextDocument, check_characters
 from rerank.lucene.texts import UnusableTextError
-from rerank.types import Ints, Run, Topics
-from rerank.types.ids import id_array
+from rerank.types import Ints, Run, Topics, id_array
 from rerank.types.retriever import CONTENTS, Passage, Passages
 
 _AT_ONCE = 256  # texts in memory

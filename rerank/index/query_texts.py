@@ -10,10 +10,9 @@ from rerank.errors import InvalidInputError, shown
 from rerank.files.corpus import of_hit
 from rerank.files.json_lines import hits_of
 from rerank.lucene.text_documents import DocumentReader, ReadDocument
-from rerank.types import Floats, Run, Topics, pointers
+from rerank.types import UNNAMED, Floats, Run, Topics, pointers
 from rerank.types.data_frames import HEADERS, frame_rows, is_frame, is_missing, plain_name
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
-from rerank.types.retriever import UNNAMED
 
 MOST_TEXTS = 1 << 20  # of one call
 # Attributes of answers that have the hits: of Elasticsearch's client, Qdrant, Weaviate, and elasticsearch.dsl.

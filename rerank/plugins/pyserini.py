@@ -20,8 +20,7 @@ from rerank.lucene.documents import stored_fields
 from rerank.lucene.jvm import LARGE, start_java
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker
-from rerank.types import Run, Topics
-from rerank.types.retriever import UNNAMED, Retriever
+from rerank.types import UNNAMED, Retriever, Run, Topics
 
 start_java(LARGE)  # the size of Pyserini's indexes
 

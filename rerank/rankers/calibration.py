@@ -31,8 +31,7 @@ from rerank.metrics.reliability import Reliability
 from rerank.rankers.probability_map import LogisticMap
 from rerank.rankers.standardizer import Standardizer
 from rerank.runtime.fields import LARGEST, Names, Number, SchemaError, Whole, at
-from rerank.types import Floats, Ints, RankingData, pointers, query_rows, rows_of_groups
-from rerank.types.order import query_order
+from rerank.types import Floats, Ints, RankingData, pointers, query_order, query_rows, rows_of_groups
 
 FIRST = 20  # documents whose scores describe a list: more would depend on how many are retrieved
 LEAST = 20  # relevant documents, and lists with one, that are learned from

@@ -31,8 +31,7 @@ from rerank.retrieval.source_data import (
 )
 from rerank.runtime.elementary import array_log2
 from rerank.runtime.fields import Array, Names, SchemaError, check_length
-from rerank.types import Floats, Ints, Qrels, RankingData, pointers, query_rows, rows_of_groups
-from rerank.types.ids import Ids, id_array
+from rerank.types import Floats, Ids, Ints, Qrels, RankingData, id_array, pointers, query_rows, rows_of_groups
 from rerank.types.query_folds import numbered_groups
 from rerank.types.query_rows import are_pointers, by_number
 

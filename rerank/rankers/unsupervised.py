@@ -14,8 +14,7 @@ from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.fields import Field
-from rerank.types import Floats, Ints
-from rerank.types.retriever import Retriever
+from rerank.types import Floats, Ints, Retriever
 
 
 @register(UNSUPERVISED, is_trained=False)

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.metrics.ranked_lists import ranks
-from rerank.types import Floats, Ints, Run, joined_rows, pointers
-from rerank.types.ids import Ids, id_bytes, sort_keys
+from rerank.types import Floats, Ids, Ints, Run, id_bytes, joined_rows, pointers, sort_keys
 
 
 @dataclass(frozen=True, eq=False)

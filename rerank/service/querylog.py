@@ -30,8 +30,7 @@ from rerank.files.svmlight import svmlight_text
 from rerank.runtime.output import wait_for_lock
 from rerank.service.bodies import SearchJob
 from rerank.service.settings import ServiceError, Settings
-from rerank.types import RankingData, Run
-from rerank.types.ids import id_array
+from rerank.types import RankingData, Run, id_array
 
 CANDIDATES = "candidates.run"
 KEY = ".key"

@@ -14,8 +14,7 @@ from rerank.retrieval.union import UnionRun
 from rerank.runtime.codec import finite
 from rerank.service.bodies import Job, SearchJob
 from rerank.service.rankings import Ranking, strongest_features
-from rerank.types import Floats, Ints, RankingData, Run, Topics
-from rerank.types.order import trec_order
+from rerank.types import Floats, Ints, RankingData, Run, Topics, trec_order
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,7 @@ from rerank.rankers.bases import UNSUPERVISED, CandidateRunBase
 from rerank.retrieval.candidates import Candidates
 from rerank.runtime.codec import finite
 from rerank.service.settings import BM25_NAME, Settings, name_of
-from rerank.types import Ints
-from rerank.types.retriever import BM25
+from rerank.types import BM25, Ints
 
 STRONGEST = 6  # features that explain a document
 START = "start: BM25"  # what explanations call the scores that a model starts from
