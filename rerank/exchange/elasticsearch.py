@@ -11,8 +11,8 @@ import numpy as np
 
 from rerank.exchange.build import flat_children, node_counts, summed, whole_counts, with_constant
 from rerank.exchange.registry import ELASTICSEARCH, STATIC, Format, TreeModel, compact_json, register
-from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest
+from rerank.types import numbered_names
 
 
 @register("elasticsearch")

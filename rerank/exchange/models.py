@@ -27,7 +27,6 @@ from rerank.exchange.registry import (
     known_formats,
 )
 from rerank.files.source import BYTE_ORDER_MARK, check_file, open_source
-from rerank.rankers.arrays import numbered_names
 from rerank.rankers.bases import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.imported_trees import ImportedTrees
@@ -38,7 +37,7 @@ from rerank.runtime.fields import LARGEST, SchemaError
 from rerank.runtime.json_files import read_whole
 from rerank.runtime.output import check_outputs, path_of, whole_file
 from rerank.trees.forest import Forest
-from rerank.types.retriever import Retriever
+from rerank.types import Retriever, numbered_names
 
 _BEGINNING = 256  # bytes that tell what a file is
 _SAVE_IT = (

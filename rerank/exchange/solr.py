@@ -29,9 +29,9 @@ from rerank.exchange.build import (
 )
 from rerank.exchange.model_stores import SOLR_MODELS
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, cannot_say, compact_json, register
-from rerank.rankers.arrays import numbered_names
 from rerank.runtime.json_text import parse_json
 from rerank.trees.forest import Forest
+from rerank.types import numbered_names
 
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 LINEAR = "org.apache.solr.ltr.model.LinearModel"

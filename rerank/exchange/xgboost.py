@@ -55,11 +55,10 @@ from rerank.exchange.registry import (
     register,
 )
 from rerank.exchange.ubjson import parse_ubjson
-from rerank.rankers.arrays import numbered_names
 from rerank.runtime.json_text import parse_json
 from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import Forest, set_members
-from rerank.types import CONTENTS, Floats, Ints, pointers
+from rerank.types import CONTENTS, Floats, Ints, numbered_names, pointers
 
 IDENTITY = (  # beginnings of objectives whose base score is a score
     *("rank:", "reg:linear", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror"),

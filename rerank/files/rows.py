@@ -19,7 +19,7 @@ from rerank.files.source import checked_path
 from rerank.runtime.fields import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole, first_repeated
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.memory import memory_limit
-from rerank.types import Floats, Ints, RankingData, id_array, id_bytes, pointers
+from rerank.types import Floats, Ints, RankingData, id_array, id_bytes, numbered_names, pointers
 from rerank.types.data_frames import LABEL
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, grouped_members, weight_members, weights_of_rows
 from rerank.types.retriever import RETRIEVERS
@@ -246,14 +246,11 @@ def _check_same(file: Path, part: RankingData, first_file: Path, first: RankingD
     for name in ("labels", "base_scores"):
         if (getattr(part, name) is None) != (getattr(first, name) is None):
             differences[name] = "none" if getattr(part, name) is None else "some"
-    if part.feature_names != first.feature_names and not (_numbered(part) and _numbered(first)):
+    named = any(data.feature_names != numbered_names(data.n_features) for data in (part, first))
+    if named and part.feature_names != first.feature_names:
         missing = [name for name in first.feature_names if name not in part.feature_names]
         differences["features"] = f"none named {shown(missing[0])}" if missing else "more, or another order"
     for name, got in differences.items():
         raise FileFormatError(
             file, None, f"expected the {name.replace('_', ' ')} of {first_file}, got {got}. Make all files in one way."
         )
-
-
-def _numbered(data: RankingData) -> bool:
-    return data.feature_names == tuple(str(number) for number in range(1, data.n_features + 1))

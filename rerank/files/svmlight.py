@@ -40,7 +40,7 @@ from rerank.files.rows import ABOUT, NOTHING, VERSION, RowTable
 from rerank.files.source import LineFault, check_file, chunks, of_line, text, value_of
 from rerank.runtime.mapped_rows import RowFile
 from rerank.runtime.output import whole_file
-from rerank.types import Ints, RankingData
+from rerank.types import Ints, RankingData, numbered_names
 from rerank.types.data_frames import LABEL, QUERY_ID
 from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes, repeated_row
 from rerank.types.ranking_data import (
@@ -101,7 +101,7 @@ class Header:
     def names(self, n_features: int) -> tuple[str, ...]:
         """Return the name of every feature: those of the header, by default "1", "2", …"""
         if self.feature_names is None:
-            return tuple(str(number) for number in range(1, n_features + 1))
+            return numbered_names(n_features)
         if len(self.feature_names) < n_features:
             raise LineFault(
                 f"expected names for {n_features} features, got {len(self.feature_names)}. "

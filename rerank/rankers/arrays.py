@@ -5,7 +5,6 @@ by its attributes. A missing value (None, NaN, NA) of X is NaN, and so is a mask
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from rerank.trees.binned_data import BinnedData, Storage
 from rerank.trees.bins import MOST_BINS
 from rerank.trees.categories import CategoryValues
 from rerank.trees.content import bin_rows, mixed, row_digests
-from rerank.types import Floats, Ids, Ints, RankingData, id_array
+from rerank.types import Floats, Ids, Ints, RankingData, id_array, numbered_names
 from rerank.types.data_frames import LABEL, is_missing, number_of, refuse_categories, unmasked
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members, warn_of_labels
 
@@ -142,12 +141,6 @@ def _only(values: Any) -> Any:
     """Return the value of a list of one, as LightGBM takes what belongs to each validation set; others as they are."""
     one = isinstance(values, list) and len(values) == 1 and np.ndim(values[0]) == 1
     return values[0] if one else values
-
-
-@cache
-def numbered_names(n_features: int) -> tuple[str, ...]:
-    """Return the names of features that were given none: "1", "2", ..."""
-    return tuple(str(number + 1) for number in range(n_features))
 
 
 def column_names(X: object) -> tuple[str, ...] | None:

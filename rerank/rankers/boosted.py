@@ -20,7 +20,6 @@ from rerank.errors import InvalidInputError, log
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.lambdarank import order_matters
-from rerank.rankers.arrays import numbered_names
 from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.base_weight import BaseWeight, WeightedBase
 from rerank.rankers.early_stopping import EarlyStopping
@@ -50,7 +49,7 @@ from rerank.trees.grower import SPLIT_RULES
 from rerank.trees.score import score_rows
 from rerank.trees.structures import TreeLimits
 from rerank.trees.tree_values import tree_values
-from rerank.types import Floats, Ints, counted, query_rows
+from rerank.types import Floats, Ints, counted, numbered_names, query_rows
 from rerank.types.query_folds import folds_of_groups, numbered_groups
 
 FEWEST, FEW, SOME = 50, 300, 1000  # queries below which sizes of trees that are not given are smaller

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
-from rerank.rankers.arrays import numbered_names
 from rerank.rankers.bases import NoBase
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.estimator import plain_parameters
@@ -27,7 +26,7 @@ from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.fields import Field, SchemaError, Text
 from rerank.runtime.progress import track
 from rerank.trees.content import bin_rows
-from rerank.types import Floats, Ints, query_rows
+from rerank.types import Floats, Ints, numbered_names, query_rows
 
 OF_THE_ENSEMBLE = ("base", "n_jobs")  # parameters that members do not have of their own
 MOST_COPIES = 1000

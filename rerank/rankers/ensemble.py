@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.lambdarank import LambdaObjective, lambdarank_for
-from rerank.rankers.arrays import numbered_names, zeros_of
+from rerank.rankers.arrays import zeros_of
 from rerank.rankers.base_weight import WeightedBase
 from rerank.rankers.combination import Combination, Members, binned_for, complete_member, learner_of, new_members
 from rerank.rankers.lambdamart import LambdaMART
@@ -24,7 +24,7 @@ from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_st
 from rerank.runtime.fields import Choice, Number, SchemaError, Whole
 from rerank.runtime.products import cross_product, gram, inverse, product
 from rerank.runtime.progress import track
-from rerank.types import Floats, Ints, RankingData
+from rerank.types import Floats, Ints, RankingData, numbered_names
 from rerank.types.ranking_data import BOTH, UNLISTED
 
 DEPTH = 30  # that gradients look at

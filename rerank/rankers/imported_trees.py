@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import ModelMismatchError, log
-from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
+from rerank.rankers.arrays import column_names, feature_matrix, is_sparse
 from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.imported import Imported
 from rerank.rankers.model_file import PROGRESS
@@ -16,7 +16,7 @@ from rerank.rankers.registry import register
 from rerank.runtime.fields import LARGEST, Choice, Number, SchemaError, Whole
 from rerank.runtime.mapped_rows import changed_rows
 from rerank.trees.forest import Forest
-from rerank.types import Floats, Ints, RankingData
+from rerank.types import Floats, Ints, RankingData, numbered_names
 from rerank.types.ranking_data import BOTH, UNLISTED
 
 SUMS = {"float64": np.float64, "float32": np.float32}
@@ -144,10 +144,9 @@ class ImportedTrees(ForestRanker, Imported):
 
         LightGBM and XGBoost number columns from 0, so that one that they trained on such a file has one column more.
         """
-        numbers = numbered_names(data.n_features)
         n_features = self.n_features_in_
         by_number = data.zeros is not None and tuple(self.feature_names_) == numbered_names(n_features)
-        by_number &= data.n_features < n_features and data.feature_names == numbers
+        by_number &= data.n_features < n_features and data.feature_names == numbered_names(data.n_features)
         if not by_number or self.first_number_ == 1 or data.first_number == 0:
             return data
         if self.first_number_ == -1:
@@ -157,7 +156,7 @@ class ImportedTrees(ForestRanker, Imported):
                 f"feature_names 0 to {n_features - 1} in that case, else 1 to {n_features}."
             )
         log.warning("data: features are numbered from 0, as LightGBM reads a file; its column 0 was empty in training")
-        return replace(data, feature_names=tuple(str(number + 1) for number in map(int, numbers)))
+        return replace(data, feature_names=numbered_names(data.n_features + 1)[1:])
 
     def _with_missing(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the rows with NaN where their owner reads another value as missing."""

@@ -32,7 +32,6 @@ from rerank.rankers.arrays import (
     feature_matrix,
     finite_column,
     labelled_rows,
-    numbered_names,
     validation_arrays,
     zeros_of,
 )
@@ -65,7 +64,7 @@ from rerank.runtime.threads import kernel_threads
 from rerank.trees.categories import CategoryValues
 from rerank.trees.content import in_order
 from rerank.trees.forest import Forest
-from rerank.types import Floats, Ints, RankingData, Run, counted
+from rerank.types import Floats, Ints, RankingData, Run, counted, numbered_names
 from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
 from rerank.types.statistics import Statistics

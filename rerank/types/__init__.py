@@ -26,7 +26,7 @@ from rerank.types.query_rows import (
     query_rows,
     rows_of_groups,
 )
-from rerank.types.ranking_data import RankingData
+from rerank.types.ranking_data import RankingData, numbered_names
 from rerank.types.records import Qrels, Run, SubtopicQrels, Topics
 from rerank.types.retriever import BM25, CONTENTS, UNNAMED, Passages, Retriever
 from rerank.types.text_tables import Shown, counted
@@ -53,6 +53,7 @@ __all__ = [
     "id_bytes",
     "ideal_of_rows",
     "joined_rows",
+    "numbered_names",
     "pointers",
     "query_blocks",
     "query_order",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, Self
 
@@ -333,6 +333,12 @@ class RankingData(QueryTable):
         """
         run = Run(self.query_ids, self.query_ptr, self.stored_ids, np.asarray(scores, np.float64), name)
         return run.take(run.trec_order())
+
+
+@cache
+def numbered_names(n_features: int) -> tuple[str, ...]:
+    """Return the names of features that were given none: "1", "2", ..."""
+    return tuple(str(number + 1) for number in range(n_features))
 
 
 @lru_cache(maxsize=256)  # scoring one row must not check a hundred names again
