@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from rerank.features.match import CandidateBatch
 from rerank.features.near_duplicates import unit_weights
-from rerank.features.statistics import vector_norms, word_idf
+from rerank.features.statistics import postings, vector_norms, word_idf
 from rerank.history.neighbours import Neighbours
 from rerank.runtime.elementary import array_log, random_bits
 from rerank.runtime.kernels import kernel
-from rerank.runtime.mapped_rows import read_only_view
 from rerank.types import CONTENTS, Floats, ForwardIndex, Ids, Ints, id_array, pointers, rows_of_groups
 from rerank.types.forward import counted_terms
 
@@ -231,10 +230,8 @@ def _is_among(values: NDArray[Any], some: NDArray[Any]) -> NDArray[np.bool_]:
 
 def digests_of(forward: ForwardIndex, docs: Ints) -> NDArray[np.uint64]:
     """Return the digests of the terms of documents and of how often they have them, (k,) uint64; 0 for -1."""
-    contents = forward.fields[CONTENTS]
     out = np.zeros(len(docs), np.uint64)
-    doc_ptr, terms, freqs = map(read_only_view, (contents.doc_ptr, contents.terms, contents.freqs))
-    _fill_digests(doc_ptr, terms, freqs, np.asarray(docs, np.int64), out)
+    _fill_digests(*postings(forward.fields[CONTENTS]), np.asarray(docs, np.int64), out)
     return out
 
 

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.statistics import term_idf
+from rerank.features.statistics import postings, term_idf
 from rerank.runtime.elementary import log
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.mapped_rows import read_in_order, read_only_view
+from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.threads import in_threads, kernel_threads, row_parts
 from rerank.types import CONTENTS, ForwardIndex, pointers, query_rows
 from rerank.types.query_rows import by_number
@@ -50,13 +50,13 @@ def document_neighbours(forward: ForwardIndex, threads: int | None = None) -> Ne
     ptr = pointers(np.minimum(np.diff(field.doc_ptr), TERMS))
     terms = np.empty(ptr[-1], np.int32)  # the heaviest of each document, ascending
     weights = np.empty(ptr[-1], np.float32)
-    postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
+    arrays = postings(field)
     out = Neighbours(np.full((n_docs, NEAREST), -1, np.int32), np.zeros((n_docs, NEAREST), np.float32))
 
     with kernel_threads(threads) as n_threads:
         parts = [(docs.start, min(docs.stop, n_docs)) for docs in row_parts(n_docs, n_threads)]
-        with read_in_order(*postings):
-            in_threads(lambda docs: _fill_heaviest(postings, idf, ptr, *docs, terms, weights), parts, n_threads)
+        with read_in_order(*arrays):
+            in_threads(lambda docs: _fill_heaviest(arrays, idf, ptr, *docs, terms, weights), parts, n_threads)
         term_ptr, order = by_number(terms, len(forward.term_ptr) - 1)
         kept = ptr, terms, weights
         inverted = term_ptr, query_rows(ptr)[order].astype(np.int32), weights[order]
