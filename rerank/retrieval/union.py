@@ -96,18 +96,14 @@ def search_union(inputs: SearchInputs, candidates: Candidates) -> UnionRun:
             hits.append(source(part.name).hits(inputs, part.k or 0))
             runs[part.name] = hits[-1].run(query_ids, doc_ids)
         else:
-            runs[part.name] = _run_of_part(inputs, part)
+            if part.name not in inputs.runs:
+                raise InvalidInputError(
+                    f"candidates: expected the run {part.name}, got none. Name its file (run:FILE), or bind it to the "
+                    f"index (index.using(runs={{{part.name!r}: run}}))."
+                )
+            runs[part.name] = run_of_part(inputs.runs[part.name], part, inputs.forward)
             hits.append(_hits_of_run(runs[part.name], query_ids, inputs.forward))
     return replace(_united(hits, query_ids, doc_ids), name=candidates.tag, sources=runs)
-
-
-def _run_of_part(inputs: SearchInputs, part: Part) -> Run:
-    if part.name not in inputs.runs:
-        raise InvalidInputError(
-            f"candidates: expected the run {part.name}, got none. Name its file (run:FILE), or bind it to the index "
-            f"(index.using(runs={{{part.name!r}: run}}))."
-        )
-    return run_of_part(inputs.runs[part.name], part, inputs.forward)
 
 
 def run_of_part(run: Run, part: Part, forward: ForwardIndex) -> Run:
