@@ -240,7 +240,7 @@ def rows_without_features(
 
 def scores_in(other: Run, run: Run | RankingData) -> Floats:
     """Return score and rank in another run of each row of a run, (n_rows, 2) float64; NaN where it has no such row."""
-    other = other.select(other.query_numbers([query_id for query_id in run if query_id in other]))
+    other = other.select(other.query_numbers(run))
     other = other.take(other.trec_order())
     table = np.full((run.n_rows, 2), np.nan)
     rows, other_rows = other.matches(run.query_ids, run.query_ptr, run.doc_ids)
