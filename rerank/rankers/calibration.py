@@ -97,11 +97,9 @@ class ScoredLists:
     @classmethod
     def of(cls, data: RankingData, scores: Floats, predictors: Sequence[str]) -> Self:
         """Return the lists of data, whose scores are measured."""
-        columns = [np.empty((data.n_rows, 0)), *(data.column(name) for name in predictors)]
+        columns = np.column_stack([np.empty((data.n_rows, 0)), *(data.column(name) for name in predictors)])
         unmatched = ~(data.column(COVERED) > 0.0) if COVERED in predictors else np.zeros(data.n_rows, np.bool_)
-        return cls(
-            data.query_ptr, scores, np.column_stack([np.empty((data.n_rows, 0), np.float32), *columns]), unmatched
-        )
+        return cls(data.query_ptr, scores, columns, unmatched)
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
