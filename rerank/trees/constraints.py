@@ -24,8 +24,6 @@ from rerank.types import Ints
 ALL_GROUPS = np.uint64(2**64 - 1)
 FEATURES = "features"  # the directions that the features' families declare
 MOST_GROUPS = 64  # a bit each
-_Directions = Mapping[str, int] | Sequence[int]
-_Groups = Sequence[Sequence[str | int]]
 _DIRECTION = Whole(-1, 1)
 
 
@@ -87,7 +85,10 @@ class SplitConstraints:
 
     @classmethod
     def of(
-        cls, names: Sequence[str], directions: _Directions | None = None, groups: _Groups | None = None
+        cls,
+        names: Sequence[str],
+        directions: Mapping[str, int] | Sequence[int] | None = None,
+        groups: Sequence[Sequence[str | int]] | None = None,
     ) -> SplitConstraints:
         """Return the constraints of features by their names; raise InvalidInputError for unknown ones."""
         direction = np.zeros(len(names), dtype=np.int64)

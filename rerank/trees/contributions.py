@@ -29,7 +29,7 @@ from rerank.errors import InvalidInputError
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.forest import Forest
-from rerank.types import Floats, Ints
+from rerank.types import Floats, Ints, pointers
 
 BLOCK = 48  # rows: enough for vector instructions, few enough for their sums to stay in the cache
 ROWS_A_THREAD = 64
@@ -119,7 +119,7 @@ def contribution_forest(forest: Forest) -> ContributionForest:
     deepest = np.zeros(forest.n_trees, dtype=np.int64)
     np.maximum.at(deepest, np.repeat(np.arange(forest.n_trees), n_edges), depth)
     n_points = -(-np.maximum(deepest, 1) // 2)
-    table_ptr = np.concatenate([[0], np.cumsum(n_edges * n_points)])
+    table_ptr = pointers(n_edges * n_points)
     factor, ratio, weight = _tables(edge_ptr, table_ptr, n_points, share, share_above)
     trees = np.repeat(np.arange(forest.n_trees), np.diff(forest.leaf_ptr))
     totals = np.bincount(trees, leaf_count, forest.n_trees)
