@@ -23,6 +23,7 @@ from rerank.cli.options import (
     run_names,
 )
 from rerank.errors import InvalidInputError, log
+from rerank.runtime.output import write_text
 
 if TYPE_CHECKING:
     from rerank.clicks.interleaving import AssignmentResult, InterleavingResult
@@ -112,8 +113,6 @@ def command(
     the searchers preferred, where the log's column `ranker` has who added each document (interleaving, A/B test).
     A RUN of NAME=FILE has this name in tables.
     """
-    from rerank.runtime.output import write_text
-
     if options["form"] is None and output.suffix.lower() == ".csv":
         raise InvalidInputError(f"{output}: expected another form than CSV, got that ending. Write -o FILE.tsv.")
     options["form"] = options["form"] or FORM_OF_ENDING.get(output.suffix.lower(), "table")
@@ -139,7 +138,6 @@ def _of_judgements(
     from rerank.files.beir import OWN_DOCUMENTS, n_own_documents, removes_query
     from rerank.files.provenance import warn_of_functions
     from rerank.metrics.registry import parse_measures
-    from rerank.runtime.output import write_text
 
     ending = output.suffix.lower()
     is_page = ending in PAGES
