@@ -88,16 +88,22 @@ def kind_of(path: Path) -> str:
     with open_source(path) as handle:
         beginning = handle.read(FIRST_BYTES)
     if _MODEL.match(beginning):
-        expected = "expected judgements, a run, topics or features, got a model"
         raise FileFormatError(
-            path, None, f"{expected}. See `rerank explain MODEL`; `rerank import` one of another system."
+            path,
+            None,
+            "expected judgements, a run, topics or features, got a model. See `rerank explain MODEL`; `rerank import` "
+            "one of another system.",
         )
     lines = [line for line in beginning.splitlines() if line.strip() and not line.startswith(b"#")]
     kinds = Counter(kind for kind in map(_kind, lines[:FIRST_LINES]) if kind)
     if not kinds:
         first = shown(lines[0].strip()) if lines else "none"
-        message = f"expected rows of qrels, a run, topics or features, got {first}. "
-        raise FileFormatError(path, None, f"{message}Say what it is with --qrels, --run, --topics or --data.")
+        raise FileFormatError(
+            path,
+            None,
+            f"expected rows of qrels, a run, topics or features, got {first}. Say what it is with --qrels, --run, "
+            "--topics or --data.",
+        )
     return kinds.most_common(1)[0][0]
 
 

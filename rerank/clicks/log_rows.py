@@ -152,5 +152,6 @@ def _csv_rows(path: Path, odd: OddRows) -> Rows:
                 )
                 odd.add(FileFormatError(path, last, message), n_lines)
     except csv.Error as fault:
-        message = f"expected fields in quotes that end, got one that does not ({fault}). Close the quote."
-        raise FileFormatError(path, last + 1, message) from None
+        raise FileFormatError(
+            path, last + 1, f"expected fields in quotes that end, got one that does not ({fault}). Close the quote."
+        ) from None

@@ -116,8 +116,9 @@ def _objects_of_text(path: Path, line: int, content: str) -> Iterator[tuple[int,
         yield line, of_line(path, line, json_object, content[at:end])
         at = _after_blanks(content, end)
     if content[at + in_array :].strip() or (in_array and at >= len(content)):
-        message = "expected one array of JSON objects, got one without its end, or more behind it. Correct it."
-        raise FileFormatError(path, line, message)
+        raise FileFormatError(
+            path, line, "expected one array of JSON objects, got one without its end, or more behind it. Correct it."
+        )
 
 
 def _after_blanks(content: str, at: int) -> int:

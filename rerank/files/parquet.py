@@ -107,8 +107,12 @@ def _check_names(path: Path, file: Any) -> None:
     written = pyarrow.ipc.read_schema(pyarrow.py_buffer(b64decode(copy))).names
     for name, read in zip_longest(written, file.schema_arrow.names):
         if name != read:
-            message = f"expected the column {shown(name)} of its own copy of the names, got {shown(read)}. "
-            raise FileFormatError(path, None, f"{message}Write the file anew.")
+            raise FileFormatError(
+                path,
+                None,
+                f"expected the column {shown(name)} of its own copy of the names, got {shown(read)}. Write the file "
+                "anew.",
+            )
 
 
 def _about(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
@@ -118,8 +122,9 @@ def _about(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     stored = json_object(metadata[METADATA].decode("utf-8", "replace"))
     checksum = stored.pop("checksum", None)
     if checksum not in (None, checksum_of(stored)):
-        message = f"metadata: expected the checksum {checksum_of(stored)}, got {shown(checksum)}. Write the file anew."
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"metadata: expected the checksum {checksum_of(stored)}, got {shown(checksum)}. Write the file anew."
+        )
     with at("metadata"):
         return ABOUT.read(stored)
 

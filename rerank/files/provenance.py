@@ -71,5 +71,9 @@ def warn_of_functions(qrels: str | Path) -> None:
     """
     for name, share in read_provenance(qrels).items():
         if name != PERSON:
-            text = "%s: %d labels are those of the function %s: models that learned from it are overestimated on them."
-            log.warning(text, qrels, share.labels, name)
+            log.warning(
+                "%s: %d labels are those of the function %s: models that learned from it are overestimated on them.",
+                qrels,
+                share.labels,
+                name,
+            )

@@ -95,8 +95,9 @@ def _copy(file: IO[Any]) -> Path:
     try:
         content = file.read()
     except ValueError as fault:  # a closed file, or text of another encoding
-        message = f"file: expected one that can be read, got one that fails ({fault}). Open it anew."
-        raise InvalidInputError(message) from None
+        raise InvalidInputError(
+            f"file: expected one that can be read, got one that fails ({fault}). Open it anew."
+        ) from None
     folder = Path(tempfile.mkdtemp(prefix="rerank-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     copied = folder / Path(str(getattr(file, "name", None) or "file")).name
@@ -135,12 +136,14 @@ def _system_errors(path: Path, expected: str) -> Iterator[None]:
         stdin = " (standard input is /dev/stdin)" if str(path) == "-" and os.name == "posix" else ""
         raise MissingFileError(path, f"{expected}{stdin}") from fault
     except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
-        message = "expected a whole gzip file, got a damaged one. Make or fetch it again."
-        raise FileFormatError(path, None, message) from fault
+        raise FileFormatError(
+            path, None, "expected a whole gzip file, got a damaged one. Make or fetch it again."
+        ) from fault
     except OSError as fault:
         reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
-        message = f"expected {expected} that can be read, got: {reason}. Check the path, its rights and the disk."
-        raise FileFormatError(path, None, message) from fault
+        raise FileFormatError(
+            path, None, f"expected {expected} that can be read, got: {reason}. Check the path, its rights and the disk."
+        ) from fault
 
 
 def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
@@ -158,10 +161,11 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
             chunk = block[:end]
             rest = block[end:]
             if len(rest) > MOST_BYTES:
-                message = (
-                    f"expected lines of at most {MOST_BYTES:,} bytes, got a longer one. Divide it, or name another."
+                raise FileFormatError(
+                    path,
+                    line + chunk.count(b"\n"),
+                    f"expected lines of at most {MOST_BYTES:,} bytes, got a longer one. Divide it, or name another.",
                 )
-                raise FileFormatError(path, line + chunk.count(b"\n"), message)
             if chunk:
                 _refuse_lone_returns(path, line, chunk)
                 yield line, chunk

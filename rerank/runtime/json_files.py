@@ -29,8 +29,11 @@ def read_whole(handle: BinaryIO, path: Path) -> bytes:
         blocks.append(block)
         n_bytes += len(block)
         if n_bytes > MOST_BYTES:
-            message = f"expected a file of at most {MOST_BYTES:,} bytes, got more. Name a smaller one, with an end."
-            raise FileFormatError(path, None, message)
+            raise FileFormatError(
+                path,
+                None,
+                f"expected a file of at most {MOST_BYTES:,} bytes, got more. Name a smaller one, with an end.",
+            )
     return b"".join(blocks)
 
 
@@ -63,22 +66,23 @@ class JsonFile:
         try:
             stored = parse_json(read_whole(handle, path))
             if not isinstance(stored, dict) or stored.pop("format", None) != self.format:
-                message = f"expected {self.what} (format {self.format}), got other JSON. {other}"
-                raise FileFormatError(path, None, message)
+                raise FileFormatError(
+                    path, None, f"expected {self.what} (format {self.format}), got other JSON. {other}"
+                )
             written = stored.pop("checksum", None)
             checksum = checksum_of(stored)
             value = restored(stored)
         except ParseFault as fault:
-            message = f"expected {self.what} (JSON), got {fault}. {other}"
-            raise FileFormatError(path, fault.line, message) from None
+            raise FileFormatError(path, fault.line, f"expected {self.what} (JSON), got {fault}. {other}") from None
         except SchemaError as error:
             raise FileFormatError(path, None, error.fault(damaged)) from None
         except InvalidInputError as error:
             raise FileFormatError(path, None, str(error)) from None
         if written != checksum:
-            message = (
+            raise FileFormatError(
+                path,
+                None,
                 f"expected content of the checksum that the file names, {shown(written)}, got content of {checksum!r}. "
-                f"{damaged} If you changed it on purpose, write this checksum into it."
+                f"{damaged} If you changed it on purpose, write this checksum into it.",
             )
-            raise FileFormatError(path, None, message)
         return value

@@ -50,8 +50,9 @@ def path_of(path: Any) -> Path:
     except OSError as fault:
         if fault.errno not in (errno.ENAMETOOLONG, errno.ELOOP):
             return Path(path)
-        message = f"expected a path that can be used, got: {os.strerror(fault.errno)}. Name another."
-        raise FileFormatError(path, None, message) from None
+        raise FileFormatError(
+            path, None, f"expected a path that can be used, got: {os.strerror(fault.errno)}. Name another."
+        ) from None
     got, remedy = (
         (str(path), "Name another") if isinstance(path, str | os.PathLike) else (repr(path), "Pass one as text")
     )

@@ -43,8 +43,12 @@ def _load(point: EntryPoint) -> None:
     try:
         point.load()
     except Exception as error:  # of code of others
-        text = "%s: expected an entry point of the group %s that can be imported, got %s. Update or uninstall it."
-        log.warning(text, point.value, GROUP, exception_text(error))
+        log.warning(
+            "%s: expected an entry point of the group %s that can be imported, got %s. Update or uninstall it.",
+            point.value,
+            GROUP,
+            exception_text(error),
+        )
 
 
 class Registry(Generic[Entry]):

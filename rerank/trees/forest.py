@@ -233,8 +233,11 @@ def _check_pointers(forest: Forest) -> None:
     if len(wrong):
         tree = int(wrong[0])
         nodes, leaves = (int(np.diff(ptr)[tree]) for ptr in (forest.node_ptr, forest.leaf_ptr))
-        got = f"{leaves} leaves beside {nodes} nodes"
-        raise SchemaError("a tree with one leaf more than it has nodes", got, path=f"leaf_ptr[{tree + 1}]")
+        raise SchemaError(
+            "a tree with one leaf more than it has nodes",
+            f"{leaves} leaves beside {nodes} nodes",
+            path=f"leaf_ptr[{tree + 1}]",
+        )
 
 
 def _check_sets(forest: Forest) -> None:
@@ -279,8 +282,7 @@ def _check_children(forest: Forest) -> None:
         above = above[above]
     unreached = np.flatnonzero(above != forest.node_ptr[tree])
     if len(unreached):
-        path = f"left[{int(unreached[0])}]"
-        raise SchemaError("a node that its tree's root reaches", "one in a circle", path=path)
+        raise SchemaError("a node that its tree's root reaches", "one in a circle", path=f"left[{unreached[0]}]")
 
 
 _COLUMNS: dict[str, Any] = {

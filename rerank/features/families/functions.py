@@ -205,8 +205,9 @@ def feature(
     if over not in OVER:
         raise InvalidInputError(f"feature {name!r}: expected over={' or '.join(OVER)}, got {over!r}. Name one.")
     if not isinstance(name, str) or not name.isidentifier():
-        message = f"feature {shown(name)}: expected a name of letters, digits and _, got another. Rename it."
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"feature {shown(name)}: expected a name of letters, digits and _, got another. Rename it."
+        )
     described = Feature(name, meaning, formula, source, unit, low, high, (Missing.FUNCTION,))
 
     def define(compute: Compute) -> Compute:
