@@ -235,10 +235,11 @@ def _refuse_lone_returns(path: Path, first_line: int, lines: bytes) -> None:
         )
 
 
-def filled_lines(path: Path, encoding: str = "utf-8", comments: str = "\0") -> Iterator[tuple[int, str]]:
+def filled_lines(path: Path, comments: str = "\0") -> Iterator[tuple[int, str]]:
     """Yield what `text_lines` does without blank lines and those that begin with `comments`."""
-    lines = text_lines(path, encoding)
-    return ((line, content) for line, content in lines if content.strip() and not content.startswith(comments))
+    return (
+        (line, content) for line, content in text_lines(path) if content.strip() and not content.startswith(comments)
+    )
 
 
 def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
