@@ -20,7 +20,7 @@ from rerank.trees.bins import MOST_BINS
 from rerank.trees.categories import CategoryValues
 from rerank.trees.content import bin_rows, mixed, row_digests
 from rerank.types import Floats, Ids, Ints, RankingData, id_array, numbered_names
-from rerank.types.data_frames import LABEL, is_missing, number_of, refuse_categories, unmasked
+from rerank.types.data_frames import LABEL, is_frame, is_missing, names_of, number_of, refuse_categories, unmasked
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members, warn_of_labels
 
 CategoriesOf = Callable[[Sequence[str]], NDArray[np.bool_]]
@@ -145,18 +145,14 @@ def _only(values: Any) -> Any:
 
 def column_names(X: object) -> tuple[str, ...] | None:
     """Return the names of a data frame's columns where they are text, as scikit-learn does; None for other X."""
-    columns = getattr(X, "column_names", None)  # pyarrow, whose `columns` are the columns themselves
-    columns = getattr(X, "columns", None) if columns is None else columns
-    if columns is None or callable(columns) or not len(columns):
-        return None
-    names = tuple(columns)
-    kinds = sorted({type(name).__name__ for name in names})
+    names = names_of(X) if is_frame(X) else []
     if not any(isinstance(name, str) for name in names):
         return None
     if not all(isinstance(name, str) for name in names):
         raise InvalidInputError(
-            f"X: expected column names that are all text, got names of the types {', '.join(kinds)}. Rename the "
-            "columns (X.columns = X.columns.astype(str))."
+            "X: expected column names that are all text, got names of the types "
+            f"{', '.join(sorted({type(name).__name__ for name in names}))}. Rename the columns (X.columns = "
+            "X.columns.astype(str))."
         )
     repeated = first_repeated(names)
     if repeated is not None:
