@@ -382,7 +382,7 @@ class BoostedTrees(ForestRanker):
 
     def _is_category(self, train: TrainingSet, valid: TrainingSet | None) -> NDArray[np.bool_]:
         """Return which features are categories, (n_features,); refuse values that are none."""
-        mask = self._are_categories(train.names or numbered_names(train.X.shape[1]))
+        mask = self._are_categories(train.names)
         for what, rows in (("training data", train), ("validation data", valid)):
             if rows is not None:
                 check_codes(rows.X, np.flatnonzero(mask), train.names, MOST_CATEGORIES, what)
@@ -414,7 +414,7 @@ class BoostedTrees(ForestRanker):
         as one query, are in the same half.
         """
         matters = order_matters(parse_measure(self.metric), train.lists) & (train.weights > 0.0)
-        groups, first = numbered_groups(train.groups if len(train.groups) else np.arange(len(matters)))
+        groups, first = numbered_groups(train.groups)
         learned = np.isin(np.arange(len(first)), groups[matters])
         if learned.sum() < HALVES:
             return None

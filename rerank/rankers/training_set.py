@@ -108,14 +108,14 @@ class TrainingSet:
     order         (n_rows,) int64: canonical row i is X[order[i]]
     labels        (n_rows,) float64
     start_scores  (n_rows,) float64: a base ranker's, or 0
+    groups        (n_queries,) int64, near-duplicate queries, which are in the same fold
+    names         of the features, which constraints refer to
     weights       (n_queries,) float64
     row_weights   (n_rows,) float64, those of documents; empty: 1
     pairs         preference pairs to learn from in place of the labels
     base_worth    number of queries that teach as much as the base ranker knows: with as many, its weight is twice that
                   which held-out queries ask for
     binned        the rows as boosted trees read them, where several rankers learn from them; None: each bins them
-    names         of the features, which constraints refer to; empty where the features are scores of members
-    groups        (n_queries,) int64, near-duplicate queries, which are in the same fold; empty: each query is one
     """
 
     X: NDArray[np.float32]
@@ -126,12 +126,12 @@ class TrainingSet:
     ideal_labels: Floats
     ideal_ptr: Ints
     start_scores: Floats
+    groups: Ints
+    names: tuple[str, ...]
     pairs: PreferenceRows | None = None
     base_worth: float = 0.0
     binned: BinnedData | None = None
-    names: tuple[str, ...] = ()
     row_weights: Floats = field(default_factory=partial(np.empty, 0))
-    groups: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
     def of(
@@ -163,10 +163,10 @@ class TrainingSet:
             ideal_labels[ideal_rows],
             ideal_ptr,
             start_scores[order],
+            groups_of_queries(data)[queries],
+            data.feature_names,
             pairs and pairs.in_order(order),
-            names=data.feature_names,
             row_weights=np.empty(0) if data.row_weights is None else data.row_weights[order],
-            groups=groups_of_queries(data)[queries],
         )
 
     @property
@@ -200,8 +200,8 @@ class TrainingSet:
             ideal_labels=self.ideal_labels[ideal_rows],
             ideal_ptr=ideal_ptr,
             start_scores=self.start_scores[rows],
+            groups=self.groups[queries],
             row_weights=self.row_weights[rows] if len(self.row_weights) else self.row_weights,
-            groups=self.groups[queries] if len(self.groups) else self.groups,
         )
 
     def weighted_pairs(self, evenly: bool) -> tuple[Ints, Ints, Floats, Floats]:
@@ -306,7 +306,7 @@ def without_start(data: TrainingSet) -> TrainingSet:
 def fold_of_queries(n_folds: int, train: TrainingSet, seed: int | None) -> Ints:
     """Return the fold of each query, (n_queries,) int64; raises InvalidInputError where a fold would be empty."""
     n_queries = len(train.weights)
-    groups, first = numbered_groups(train.groups if len(train.groups) else np.arange(n_queries))
+    groups, first = numbered_groups(train.groups)
     if not 2 <= n_folds <= len(first):
         raise InvalidInputError(
             f"n_folds: expected 2 folds or more and a query for each, got {n_folds} for {len(first)} queries, near "

@@ -34,6 +34,8 @@ def test_validation_equals_the_measure_of_sorted_rows_with_ties(measure: str) ->
         ideal_labels,
         ideal_ptr,
         scores,
+        np.arange(200),
+        ("feature",),
     )
     watch = Validation(rows, parse_measure(measure))
     ranked = [
