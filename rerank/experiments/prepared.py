@@ -365,11 +365,13 @@ def _warn_of_others(runs: Mapping[str, Run], data: RankingData) -> None:
     for name, run in runs.items():
         first = {(query_id, doc_id) for query_id in run for doc_id in list(run[query_id])[:FIRST]}
         if not first <= known:
-            text = (
+            log.warning(
                 "run %s: %d of the first %d documents of its queries are not in the data and count as not relevant: "
-                "give the judgements (qrels=), or study the index."
+                "give the judgements (qrels=), or study the index.",
+                name,
+                len(first - known),
+                len(first),
             )
-            log.warning(text, name, len(first - known), len(first))
 
 
 def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[str, Run]:
@@ -377,9 +379,12 @@ def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[
     judged = {}
     absent = {}
     for name, run in named_runs(runs).items():
-        names = [query_id for query_id in judgements if query_id in run]
-        absent[name] = len(judgements) - len(names)
-        judged[name] = run.select(run.query_numbers(names))
-    text = "run %s: no documents for %d of %d judged queries, which count as 0."
-    log_absent(logging.WARNING, text, absent, len(judgements))
+        judged[name] = run.select(run.query_numbers(judgements))
+        absent[name] = len(judgements) - len(judged[name])
+    log_absent(
+        logging.WARNING,
+        "run %s: no documents for %d of %d judged queries, which count as 0.",
+        absent,
+        len(judgements),
+    )
     return judged
