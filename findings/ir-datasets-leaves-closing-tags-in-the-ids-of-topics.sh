@@ -15,9 +15,9 @@ trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3}" -m venv "$folder/venv"
 "$folder/venv/bin/pip" install -q --disable-pip-version-check ir-datasets==0.6.3
 
-expected='old: query_id: 2; title: new york; description: cheap flights; narrative: no trains; judged
-own lines: query_id: 2; title: new york; description: cheap flights; narrative: no trains; judged
-one line: query_id: 2</num>; title: new york; description: cheap flights</desc>; narrative: no trains</narr>; not judged'
+expected='old: id: 2; title: new york; description: cheap flights; narrative: no trains; judged
+own lines: id: 2; title: new york; description: cheap flights; narrative: no trains; judged
+one line: id: 2</num>; title: new york; description: cheap flights</desc>; narrative: no trains</narr>; not judged'
 
 cd "$folder"
 observed=$("$folder/venv/bin/python" -W ignore - 2> "$folder/log" <<'EOF'
@@ -38,8 +38,8 @@ judged = {"2"}
 for name, text in forms.items():
     Path("topics.txt").write_text(text)
     (topic,) = TrecQueries(LocalDownload(Path("topics.txt"))).queries_iter()
-    print(f"{name}:", "; ".join(f"{field}: {getattr(topic, field)}" for field in TrecQuery._fields), end="; ")
-    print("judged" if topic.query_id in judged else "not judged")
+    values = [f"{field.removeprefix('query_')}: {getattr(topic, field)}" for field in TrecQuery._fields]
+    print(f"{name}:", "; ".join([*values, "judged" if topic.query_id in judged else "not judged"]))
 EOF
 ) || { cat "$folder/log" >&2; exit 1; }
 echo "$observed"
