@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from rerank.errors import InvalidInputError, check_known, shown
 from rerank.files.corpus import ID_KEYS
+from rerank.files.line_records import finite_number
 from rerank.lucene.documents import field_order, is_text, joined_texts
 from rerank.runtime.fields import is_unicode
 from rerank.types import CONTENTS, ForwardIndex
@@ -130,16 +131,16 @@ class DocumentReader:
         return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
 
     def _add_other(self, name: Any, value: Any, texts: dict[str, str], numbers: dict[str, int | float]) -> None:
-        """Add a value that is not text of a field: a list of texts, or a number; refuse others of a field."""
+        """Add a value that is not one text of a field: a list of texts, or a number; refuse others of a field."""
         plain = plain_value(value)
-        if is_text(plain):
-            if name not in self._fields:
-                raise self._unknown(name, self._fields)
+        if name in self._fields and is_text(plain):
             texts[name] = str(plain) if isinstance(plain, str) else " ".join(plain)
         elif name in self._numbers or name in self._runs:
-            number = number_of(plain)
+            number = number_in(plain)
             if number is not None and abs(number) <= sys.float_info.max:  # others are missing
                 numbers[name] = number
+        elif is_text(plain):
+            raise self._unknown(name, self._fields)
         elif plain is not None and name in self._fields:
             raise InvalidInputError(
                 f"expected text in field {name!r}, got {type(value).__name__}. Make it text or leave it out."
@@ -160,6 +161,11 @@ def _joined_parts(joined: tuple[str, ...] | None, names: tuple[str, ...]) -> tup
     if joined is None:
         joined = tuple(sorted((name for name in names if name != CONTENTS), key=field_order))
     return tuple(name for name in joined if name in names)
+
+
+def number_in(value: Any) -> int | float | None:
+    """Return a number of any type, or that in a text (loaders of CSV have texts alone); None of what is no number."""
+    return finite_number(value.encode("utf8", "replace")) if isinstance(value, str) else number_of(value)
 
 
 def metadata_of(document: Mapping[Any, Any]) -> Mapping[Any, Any] | None:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rerank.errors import InvalidInputError, shown
-from rerank.files.line_records import finite_number
 from rerank.index.bound_model import BoundModel
 from rerank.index.collection import Collection
 from rerank.index.index import Index
@@ -13,11 +12,12 @@ from rerank.index.passages import stored_texts, text_passages
 from rerank.index.query_texts import listed
 from rerank.index.text_collection import model_for_texts
 from rerank.lucene.documents import is_text, stored_fields
+from rerank.lucene.text_documents import number_in
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.ranker import Ranker
 from rerank.types import Topics
-from rerank.types.data_frames import number_of, plain_value
+from rerank.types.data_frames import plain_value
 from rerank.types.ids import QUERY
 from rerank.types.retriever import CONTENTS
 
@@ -73,11 +73,7 @@ class TextReranker:
         texts = {name: value for name, value in known.items() if name in fields and is_text(value)}
         texts[self.field] = text
         texts = {name: value if isinstance(value, str) else " ".join(value) for name, value in texts.items()}
-        values = {
-            name: finite_number(value.encode("utf8", "replace")) if isinstance(value, str) else number_of(value)
-            for name, value in known.items()
-            if name in numbers
-        }
+        values = {name: number_in(value) for name, value in known.items() if name in numbers}
         document: dict[str, Any] = {
             **{name: text.encode("utf8", "replace").decode("utf8").replace("\0", " ") for name, text in texts.items()},
             **{name: value for name, value in values.items() if value is not None},
