@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
-NOT_OF_CLICKS = ("measures", "complete", "judged_only", "remove_query", "baseline", "per_query", "corpus")
+OF_PAIRS = ("test", "correction", "baseline")
+NOT_OF_CLICKS = ("measures", "complete", "level", "judged_only", "remove_query", "per_query", "corpus", *OF_PAIRS)
 FORM_OF_ENDING = {".tsv": "tsv", ".json": "json", ".tex": "latex", ".md": "markdown"}  # of an output file
 RULES = ("complete", "depth", "judged_only", "level")
 ABSENT = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
@@ -151,6 +152,8 @@ def _of_judgements(
         rerank.read_documents(corpus)  # refuses one that is missing; documents are read later, if any is shown
     measures = parse_measures(options["measures"] or MEASURES, options["level"])  # refuses an unknown one at once
     files, first = _named_files(runs, baseline)
+    if len(files) == 1:
+        refuse_beside("a single RUN", OF_PAIRS)
     _check_no_measure_among(files.values())
     judgements: Any = rerank.read_qrels(qrels) if is_page else judgements_of(qrels, measures)
     warn_of_functions(qrels)
@@ -242,14 +245,19 @@ def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict
 
 def _of_clicks(clicks: rerank.Clicks, runs: Sequence[Path], depth: int | None, form: str) -> str:
     """Return the value of each run on a click log; without runs, which of two rankers the log prefers."""
+    from rerank.clicks.off_policy import examination_of
     from rerank.evaluation.comparison import TABLES
     from rerank.runtime.codec import finite, plain
 
     form = TABLES.get(form, form)
     if runs:
         rules = rerank.ValueRules(depth or 10)
+        theta = examination_of(clicks)
         files = run_names(runs)
-        values = {name: rerank.off_policy_value(clicks, rerank.read_run(path), rules) for name, path in files.items()}
+        values = {
+            name: rerank.off_policy_value(clicks, rerank.read_run(path), rules, theta=theta)
+            for name, path in files.items()
+        }
         return json.dumps(finite(plain(values)), indent=1) if form == "json" else _table(values, form)
     result = rerank.experiment_result(clicks)
     return json.dumps(asdict(result), indent=1) if form == "json" else _result_table(result, form)

@@ -6,8 +6,10 @@ from typing import Any
 import click
 
 import rerank
-from rerank.cli.options import NONE, folder_option, is_given, path_argument
+from rerank.cli.options import NONE, folder_option, is_given, path_argument, refuse_beside
 from rerank.errors import InvalidInputError, log
+
+OF_A_CORPUS = ("fields", "encoding", "shards", "vectors", "passages", "overwrite")
 
 
 @click.command("index")
@@ -70,6 +72,7 @@ def command(
     if output is None:
         if not is_index(corpus):
             raise click.UsageError("Missing option '-o' / '--output'.")
+        refuse_beside("INDEX alone", OF_A_CORPUS)
         if not is_given("language") and scorer is None:
             raise click.UsageError(
                 "--language: expected a language or --scorer for INDEX, got neither. Give one, or -o and a corpus."

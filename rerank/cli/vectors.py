@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 import rerank
-from rerank.cli.options import path_argument
+from rerank.cli.options import NONE, path_argument
 
 
 @click.command("vectors")
@@ -32,4 +32,4 @@ def command(index: Path, dimensions: int, encoder: str | None) -> None:
     term, and for each field of each document.
     """
     with rerank.Index.open(index) as opened:
-        opened.learn_vectors(dimensions=dimensions, encoder=encoder)
+        opened.learn_vectors(dimensions=dimensions, encoder=None if encoder == NONE else encoder)

@@ -103,6 +103,14 @@ class OffPolicyValue:
     refusal: str = ""
 
 
+def examination_of(clicks: Clicks) -> Floats:
+    """Return the examination by position, (n_positions,), of a log, and log what could not be estimated."""
+    seen = examination(Cells.of(clicks))
+    for note in seen.notes:
+        log.warning("clicks: %s", note)
+    return seen.theta
+
+
 def off_policy_value(
     clicks: Clicks, run: RunLike, rules: ValueRules | None = None, *, theta: ArrayLike | None = None
 ) -> OffPolicyValue:
@@ -128,12 +136,7 @@ def off_policy_value(
     run = run_of(run)
     rules = rules or ValueRules()
     cells = Cells.of(clicks)
-    if theta is None:
-        seen = examination(cells)
-        for note in seen.notes:
-            log.warning("clicks: %s", note)
-        theta = seen.theta
-    of_place = checked_theta(theta, clicks)
+    of_place = checked_theta(examination_of(clicks) if theta is None else theta, clicks)
     weights = 1.0 / np.maximum(of_place[cells.place], rules.clip)
     in_run = np.array([query in run for query in clicks.query_ids.tolist()], dtype=np.bool_)
     known = in_run[cells.query][cells.pair]

@@ -33,6 +33,7 @@ from rerank.types import Run
 from rerank.version import __version__
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
+OF_FILES = (".csv", ".tsv", ".json", ".html", ".md", ".txt", ".tex", ".png", ".svg", ".pdf")  # endings
 BASES = UNSUPERVISED, RUN, NO_BASE = "unsupervised", "run", "none"  # without a name
 FILES = MODEL, OF_RUN = "model", "run:"  # bases that are objects: in settings, their paths are among the inputs
 SYSTEMS = OF_BM25, FIRST_STAGE, FUSED, BASE = "BM25", "candidates", "RRF", "base"  # that learn nothing
@@ -337,6 +338,8 @@ def check_output_folder(path: str | Path) -> Path:
     folder = path_of(path)
     if folder.exists() and not folder.is_dir():
         raise InvalidInputError(f"{folder}: expected a folder to write into, got a file. Name a folder.")
+    if folder.suffix.lower() in OF_FILES and not folder.exists():
+        raise InvalidInputError(f"{folder}: expected the name of a folder, got that of a file. Leave its ending out.")
     if (folder / SETTINGS).is_file():
         raise InvalidInputError(f"{folder}: expected a folder without a study, got one. Name another, or delete it.")
     return folder

@@ -249,7 +249,7 @@ def _way(topic: Mapping[str, Any], column: str) -> str:
         return f"Take one, e.g. `jq -c '. + {{text: .{next(chain(texts, inside), 'title')}}}'`"
     if first_column(list(topic), TEXT) is not None:
         return "Number them with `jq -c '. + {id: input_line_number}'`"
-    return "Add one; of texts by id, `jq -c 'to_entries[] | {id: .key, text: .value}'`"
+    return "Add one; of texts by id, `jq -c 'to_entries[] | {id: .key, text: (.value | .title? // .)}'`"
 
 
 def _xml_entry(tag: str, attributes: str, content: str) -> tuple[str, str]:

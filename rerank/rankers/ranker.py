@@ -37,6 +37,7 @@ from rerank.rankers.arrays import (
 )
 from rerank.rankers.bases import (
     NO_BASE,
+    UNSUPERVISED,
     Base,
     CandidateRunBase,
     GivenScoresBase,
@@ -942,6 +943,11 @@ def read_model(path: str | Path) -> Ranker:
         Where there is no file.
 
     """
+    if str(path) == UNSUPERVISED and not Path(UNSUPERVISED).exists():
+        raise InvalidInputError(
+            f"{path}: expected a model file, got the name of a ranking of an index or of texts, which has no file. "
+            "Name a model of `rerank train`."
+        )
     source = check_file(path, "a model file")
 
     def restored_model(stored: dict[str, Any]) -> Ranker:

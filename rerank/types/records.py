@@ -672,10 +672,11 @@ class Run(QueryValues[float]):
         """
         if isinstance(run, cls):
             return run
-        filled = cls.from_frame(frame_of("run", SCORE, run))
-        if not isinstance(run, Mapping) or len(filled) == len(run):
+        table = rows_as_frame(run)
+        filled = cls.from_frame(frame_of("run", SCORE, table))
+        if not isinstance(table, Mapping) or len(filled) == len(table):
             return filled
-        names = np.fromiter(run, dtype=object, count=len(run))  # also of queries without a document
+        names = np.fromiter(table, dtype=object, count=len(table))  # also of queries without a document
         query_ids = id_column("run", MappingFrame({QUERY_ID: names}, 0), QUERY_ID)
         counts = dict(zip(filled, np.diff(filled.query_ptr).tolist(), strict=True))
         query_ptr = pointers([counts.get(name, 0) for name in query_ids.tolist()])

@@ -171,6 +171,8 @@ def test_scorer_is_kept_for_this_user(
         assert index.using(scorer=False).scorer is None
     done = command("index", str(own_index), "--scorer", "lengths_scorer:other")
     assert (done.code, "lengths_scorer:other" in done.err) == (2, True)
+    done = command("index", str(own_index), "--scorer", "none", "--passages", "50/25")
+    assert (done.code, "--passages: expected it without INDEX alone" in done.err) == (2, True)
     assert command("index", str(own_index), "--scorer", "none").code == 0
     with rerank.Index.open(own_index) as index:
         assert index.scorer is None

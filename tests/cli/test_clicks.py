@@ -104,6 +104,7 @@ def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
         assert rule in command(f"evaluate --clicks clicks.jsonl bm25.run --format {form}").out
     for arguments, message in (
         ("--clicks clicks.jsonl bm25.run -m AP", "-m: expected it without --clicks"),
+        ("--clicks clicks.jsonl bm25.run --test wilcoxon", "--test: expected it without --clicks"),
         ("qrels.txt", "expected QRELS and at least one RUN, got fewer"),
     ):
         refused = command(f"evaluate {arguments}")

@@ -93,9 +93,12 @@ def test_output_in_capitals_has_the_form_of_its_ending(evaluate) -> None:
         ("-o page.html --per-query", "--per-query: expected it without -o FILE.html, with which it has no effect."),
         ("-o gain.png --format json", "--format: expected it without -o FILE.png, with which it has no effect."),
         ("-o figures.csv", "figures.csv: expected another form than CSV, got that ending. Write -o FILE.tsv."),
+        ("--test wilcoxon", "--test: expected it without a single RUN, with which it has no effect."),
+        ("--correction none", "--correction: expected it without a single RUN, with which it has no effect."),
+        ("--baseline run", "--baseline: expected it without a single RUN, with which it has no effect."),
     ],
 )
-def test_output_in_another_form_than_its_ending_is_refused(evaluate, options: str, message: str) -> None:
+def test_options_without_effect_are_refused(evaluate, options: str, message: str) -> None:
     done = evaluate(f"-m AP {options}")
     assert (done.code, done.out) == (2, "")
     assert message in done.err

@@ -19,7 +19,7 @@ def test_defaults_and_bounds_are_those_of_the_library() -> None:
 def test_vectors_are_learned_and_read_with_their_index(command: Command, own_index: Path) -> None:
     written = []
     for threads in ("2", "1"):
-        done = command("--threads", threads, "vectors", str(own_index), "--dimensions", "8")
+        done = command("--threads", threads, "vectors", str(own_index), "--dimensions", "8", "--encoder", "none")
         assert (done.code, done.out) == (0, "")
         written.append((own_index / "rerank-resources" / "vectors").read_bytes())
     assert written[0] == written[1]

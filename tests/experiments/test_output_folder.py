@@ -76,6 +76,14 @@ def test_file_is_refused_as_an_output_folder(tmp_path: Path) -> None:
         check_output_folder(tmp_path / "file")
 
 
+def test_name_of_a_file_is_refused_as_that_of_a_new_folder(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"curve\.csv: expected the name of a folder, got that of a file"):
+        check_output_folder(tmp_path / "curve.csv")
+    (tmp_path / "curve.csv").mkdir()
+    assert check_output_folder(tmp_path / "curve.csv").is_dir()
+    assert check_output_folder(tmp_path / "study-1.0").name == "study-1.0"
+
+
 def test_experiment_that_cannot_be_written_leaves_no_files(
     index: rerank.Index, collection: Tiny, tmp_path: Path
 ) -> None:

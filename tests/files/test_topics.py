@@ -265,8 +265,20 @@ def test_number_within_the_query_is_no_word_of_it(tmp_path: Path) -> None:
         ('{"id": "q1", "body": "a", "type": "yesno"}', "Take one, e.g. `jq -c '. + {text: .\"body\"}'`"),
         ('{"question": "a", "answer": ["b"]}', "Number them with `jq -c '. + {id: input_line_number}'`"),
         ('{"q1": "a", "q2": "b"}', "of texts by id, `jq -c 'to_entries[]"),
+        ('{"1": {"title": "a"}}', "text: (.value | .title? // .)}'`"),
     ],
-    ids=["CAsT", "iKAT", "CAsT with a title", "HC4", "queries", "questions", "body", "no id", "texts by id"],
+    ids=[
+        "CAsT",
+        "iKAT",
+        "CAsT with a title",
+        "HC4",
+        "queries",
+        "questions",
+        "body",
+        "no id",
+        "texts by id",
+        "Pyserini",
+    ],
 )
 def test_objects_that_hold_topics_are_refused_with_the_way(text: str, remedy: str, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError) as refused:

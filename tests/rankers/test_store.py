@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rerank.errors import FileFormatError, MissingFileError, ModelMismatchError
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import read_model
 from rerank.rankers.registry import known_rankers, ranker_class
@@ -60,6 +60,8 @@ def test_files_that_are_no_models_are_refused(model, tmp_path) -> None:
     path = tmp_path / "model.json"
     with pytest.raises(MissingFileError, match=r"model.json: expected a model file, got nothing there"):
         read_model(path)
+    with pytest.raises(InvalidInputError, match=r"^unsupervised: expected a model file, got the name of a ranking of"):
+        read_model("unsupervised")
     path.write_text("1 qid:1 1:0.5\n")
     with pytest.raises(FileFormatError, match=r"model.json:1: expected a model file \(JSON\)"):
         read_model(path)

@@ -71,6 +71,15 @@ def test_labels_of_clicks_are_the_means_of_clicks_and_features(index: rerank.Ind
     assert np.average(many.labels, weights=estimates.exposures[pairs]) == pytest.approx(mean, rel=0.2)
 
 
+def test_near_duplicates_are_left_to_the_estimate_to_count(
+    index: rerank.Index, topics: dict, log: rerank.Clicks, caplog: pytest.LogCaptureFixture
+) -> None:
+    data = index.features(index.search(topics, 60), topics)
+    with caplog.at_level("INFO", "rerank"):
+        click_labels(rerank.estimate_clicks(log), replace(data, query_groups=np.arange(len(data)) // 2))
+    assert "near duplicates" not in caplog.text
+
+
 def test_documents_that_were_never_shown_have_the_label_that_the_features_predict_when_there_are_many_queries(
     index: rerank.Index, topics: dict, log, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -520,6 +520,16 @@ def test_ranking_data_are_read_from_rows_that_may_lack_values() -> None:
         RankingData.from_frame("data.csv")
 
 
+@pytest.mark.parametrize("n_queries", [1, 3, 5])
+def test_run_is_read_from_lists_by_name_whatever_the_number_of_queries(n_queries: int) -> None:
+    lists = {
+        "qid": [f"q{row % n_queries}" for row in range(5)],
+        "docno": list("abcde"),
+        "score": [5.0, 4.0, 3.0, 2.0, 1.0],
+    }
+    assert dict(Run.of(lists)) == dict(Run.from_frame(pd.DataFrame(lists)))
+
+
 @pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
 def test_an_index_that_pandas_wrote_is_no_feature(name: str) -> None:
     frame = pd.DataFrame(PAIRS).assign(**{name: [7, 3]})
