@@ -32,6 +32,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 GZIP_LEVEL = 6
+OTHER_PACKERS = (".bz2", ".xz", ".zst", ".lz4", ".zip")  # endings, of what is not written
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WRITE_ERRORS = (*FULL, errno.EIO, errno.EROFS)  # errors of the disk, not of the program
 LONGEST_NAME = 255  # bytes of a file's name
@@ -283,6 +284,8 @@ def _target(path: Path) -> tuple[Path, bool]:
         mode = 0
     if mode and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         return path, True
+    if path.suffix.lower() in OTHER_PACKERS:
+        raise InvalidInputError(f"{path}: expected a plain file or .gz, got {path.suffix}. Name one, and pack it then.")
     target = path.resolve()
     if stat.S_ISDIR(mode):
         raise InvalidInputError(f"{path}: expected a file to write, got a folder. Name a file in it.")
@@ -297,7 +300,7 @@ def _target(path: Path) -> tuple[Path, bool]:
 def _handle(raw: io.FileIO, target: Path, binary: bool) -> Iterator[IO[Any]]:
     with ExitStack() as stack:
         handle: IO[Any] = stack.enter_context(io.BufferedWriter(raw))
-        if target.suffix == ".gz":
+        if target.suffix.lower() == ".gz":
             # Without a name and a time in the header, so that the same content gives the same bytes.
             packed = gzip.GzipFile("", "wb", GZIP_LEVEL, handle, mtime=0)
             handle = cast(IO[bytes], stack.enter_context(packed))

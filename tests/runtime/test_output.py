@@ -15,7 +15,15 @@ import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files.source import checked_path
-from rerank.runtime.output import check_outputs, path_of, replace_folder, sole_writer, staged_folder, whole_file
+from rerank.runtime.output import (
+    check_outputs,
+    path_of,
+    replace_folder,
+    sole_writer,
+    staged_folder,
+    whole_file,
+    write_text,
+)
 
 
 def test_file_appears_when_the_block_ends(tmp_path: Path) -> None:
@@ -25,6 +33,13 @@ def test_file_appears_when_the_block_ends(tmp_path: Path) -> None:
         assert not path.exists()
     assert path.read_bytes() == "wärm\n".encode()
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_ending_of_another_packer_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=r"out\.run\.bz2: expected a plain file or \.gz, got \.bz2\. Name one"):
+        write_text(tmp_path / "out.run.bz2", "text")
+    with pytest.raises(InvalidInputError, match=r"got \.zip"):
+        check_outputs({"-o": tmp_path / "out.zip"})
 
 
 @pytest.mark.parametrize("name", ["out.txt", "out.gz"])
@@ -49,10 +64,10 @@ def test_nothing_is_left_and_the_old_file_stays_when_the_block_fails(
 def test_binary_and_gzip(tmp_path: Path) -> None:
     with whole_file(tmp_path / "a.gz", binary=True) as handle:
         handle.write(b"\x00\xff")
-    with whole_file(tmp_path / "b.gz") as handle:
+    with whole_file(tmp_path / "b.GZ") as handle:
         handle.write("text")
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"\x00\xff"
-    assert gzip.decompress((tmp_path / "b.gz").read_bytes()) == b"text"
+    assert gzip.decompress((tmp_path / "b.GZ").read_bytes()) == b"text"
 
 
 def test_dash_is_stdout(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
