@@ -188,7 +188,7 @@ class Clicks(Shown):
         """
         counts = f"{counted(self.n_rows, 'impression')}, {counted(int(self.clicked.sum()), 'click')}"
         lists = counted(len(self.list_ptr) - 1, "list")
-        queries = counted(len(self.query_ids), "query", "queries")
+        queries = counted(len(np.unique(self.query)), "query", "queries")
         return f"Clicks: {counts}, {lists} of {queries}, positions 1 to {self.n_positions}"
 
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:

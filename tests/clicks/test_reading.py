@@ -495,6 +495,9 @@ def test_a_path_that_is_none_is_refused(path: Any) -> None:
 def test_clicks_are_checked_and_shown() -> None:
     clicks = Clicks.from_rows(["a", "a", "b"], ["d1", "d2", "d1"], [1, 2, 1], [1, 0, 0], session=["x", "x", "y"])
     assert str(clicks).startswith("Clicks: 3 impressions, 1 click, 2 lists of 2 queries, positions 1 to 2\n")
+    assert (
+        clicks.select(np.arange(2)).summary() == "Clicks: 2 impressions, 1 click, 1 list of 1 query, positions 1 to 2"
+    )
     with pytest.raises(InvalidInputError, match=r"Clicks: expected positions from 1, got 0 in row 1"):
         Clicks.from_rows(["a", "a"], ["d1", "d2"], [1, 0], [1, 0])
     with pytest.raises(InvalidInputError, match=r"Clicks: expected 2 values of position, got 1"):
