@@ -22,14 +22,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rerank.clicks.record import Clicks
+from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError
 from rerank.types import Floats, Ints, Run, query_rows
 from rerank.types.intervals import percentile_shares
 
 SAMPLES = 10_000  # of sessions
 NUMBERS_AT_ONCE = 1 << 22
-DIGITS = 3  # of a session's credit, so that few of them differ
+DIGITS = 3  # of a session's credit, and of what is drawn for intervals, so that few of them differ
 
 
 @dataclass(frozen=True)
@@ -135,17 +135,24 @@ def experiment_result(
 
 def _of_two(clicks: Clicks, rankers: Sequence[str] | None) -> tuple[Clicks, Ints, tuple[str, str]]:
     """Return the rows of two rankers, the side of each, 0 or 1, and their names in alphabetical order."""
-    names = sorted(clicks.rankers if rankers is None else rankers)
-    unknown = [name for name in names if name not in clicks.rankers]
-    if clicks.ranker is None or len(set(names)) != 2 or unknown:
-        known = ", ".join(sorted(clicks.rankers)) or "none"
+    known = [] if clicks.ranker is None else _rankers_compared(clicks.ranker, clicks)
+    names = known if rankers is None else sorted(rankers)
+    if clicks.ranker is None or len(set(names)) != 2 or not set(names) <= set(clicks.rankers):
         raise InvalidInputError(
-            f"interleaving: expected a log with two rankers, got {len(clicks.rankers)} ({known}). Write the side that "
-            "added each document as its ranker, and name two where there are more (rankers=)."
+            f"interleaving: expected a log with two rankers, got {len(known)} ({', '.join(known) or 'none'}). Write the "
+            "side that added each document as its ranker, and name two where there are more: "
+            "rerank.experiment_result(clicks, ['A', 'B'])."
         )
     first, second = (clicks.rankers.index(name) for name in names)
     own = np.flatnonzero((clicks.ranker == first) | (clicks.ranker == second))
     return clicks.select(own), (clicks.ranker[own] == second).astype(np.int64), (names[0], names[1])
+
+
+def _rankers_compared(ranker: Numbers, clicks: Clicks) -> list[str]:
+    """Return the names of the rankers to which a click of some list counts, or else of all, in alphabetical order."""
+    if clicks.credit is not None and clicks.credit.any():
+        ranker = ranker[clicks.credit > 0.0]
+    return sorted(clicks.rankers[number] for number in np.unique(ranker).tolist())
 
 
 def _interleaved(
@@ -173,7 +180,7 @@ def _assigned(
     side = np.zeros(int(session.max()) + 1, dtype=np.int64)
     side[session] = sides
     means = np.bincount(of_session, inverse) / np.bincount(of_session)
-    first, second = (np.round(means[side == number], DIGITS) for number in range(2))
+    first, second = (means[side == number] for number in range(2))
     drawn = _bootstrap_means(first, samples, random) - _bootstrap_means(second, samples, random)
     sizes = len(first), len(second)
     low, high = np.quantile(drawn, percentile_shares(min(sizes)))
@@ -183,8 +190,8 @@ def _assigned(
 
 
 def _bootstrap_means(values: Floats, samples: int, random: np.random.Generator) -> Floats:
-    """Return means of values, of which few differ, drawn with replacement, (samples,)."""
-    distinct, times = np.unique(values, return_counts=True)
+    """Return means of values, rounded so that few differ, drawn with replacement, (samples,)."""
+    distinct, times = np.unique(np.round(values, DIGITS), return_counts=True)
     drawn = random.multinomial(len(values), times / len(values), samples)
     return np.asarray(drawn @ distinct / len(values), dtype=np.float64)
 

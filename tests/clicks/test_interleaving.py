@@ -166,8 +166,8 @@ def test_sessions_of_one_ranker_each_are_compared_by_their_first_clicks() -> Non
     means = [[np.mean(lists) for lists in values[side].values()] for side in "AB"]
     assert isinstance(result, AssignmentResult)
     assert result.sessions == (len(means[0]), len(means[1]))
-    assert result.means == pytest.approx([np.mean(each) for each in means], abs=1e-3)
-    assert result.p_value == pytest.approx(ttest_ind(*means, equal_var=False).pvalue, rel=0.05)
+    assert result.means == pytest.approx([np.mean(each) for each in means], rel=1e-12)
+    assert result.p_value == pytest.approx(ttest_ind(*means, equal_var=False).pvalue, rel=1e-9)
     assert 0.0 < result.low < result.difference < result.high
 
 
@@ -179,8 +179,9 @@ def test_lists_outside_the_experiment_do_not_count() -> None:
     result = experiment_result(clicks, ("B", "A"))
     assert isinstance(result, InterleavingResult)
     assert (result.first, result.wins, result.losses, result.ties) == ("A", 1, 0, 0)
+    assert experiment_result(clicks) == result  # no click counts for C
     with pytest.raises(InvalidInputError, match=r"expected a log with two rankers, got 3 \(A, B, C\)"):
-        experiment_result(clicks)
+        experiment_result(replace(clicks, credit=np.ones(clicks.n_rows)))
 
 
 def test_wrong_logs_are_refused(judged: Judged) -> None:
