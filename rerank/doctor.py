@@ -13,16 +13,18 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from itertools import chain, product
+from logging import WARNING, LogRecord
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, shown
+from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, log, shown
 from rerank.files.data import DATA_ENDINGS, read_data
 from rerank.files.irds import data_set_name
 from rerank.files.line_records import finite_number, is_header
@@ -43,6 +45,7 @@ BINARY_ENDINGS = (".npz", ".parquet")
 SEVERITIES = ("error", "warning", "note")
 HIGHEST = 10  # grades of test collections end at 4, those of a few at 10
 NAMED = 10  # features that a finding lists
+SAID_ALWAYS = "each command that reads it says so"
 DEPTH = 10  # documents of a query whose judgements are counted
 _BLOCK = 256  # test queries that are compared with all training queries at once
 _WORD = re.compile(r"\w+")
@@ -53,12 +56,16 @@ _MODEL = re.compile(  # of this package, LightGBM, RankLib and XGBoost
 
 @dataclass(frozen=True)
 class CheckedSource:
-    """A file or an index folder that was read: its kind, path and content; without content, the error of its reader."""
+    """A file or an index folder that was read: its kind, path and content; without content, the error of its reader.
+
+    warnings  what its reader logged
+    """
 
     kind: str
     path: str
     content: Any
     error: str = ""
+    warnings: Sequence[str] = ()
 
 
 def read_sources(named: Sequence[tuple[str | None, str | Path]]) -> list[CheckedSource]:
@@ -74,9 +81,27 @@ def _read(kind: str | None, path: Path) -> CheckedSource:
     of_content = kind_of(path) if kind in (None, "train", "test") else str(kind)
     name = of_content if kind in (None, of_content) else f"{kind}_{of_content}"
     try:
-        return CheckedSource(name, str(path), READERS[of_content](path))
+        with _logged_warnings() as warnings:
+            return CheckedSource(name, str(path), READERS[of_content](path), warnings=warnings)
     except (FileFormatError, InvalidInputError, IndexFolderError) as error:
         return CheckedSource(name, str(path), None, str(error).rstrip("."))
+
+
+@contextmanager
+def _logged_warnings() -> Iterator[list[str]]:
+    """Yield a list of the warnings that are logged in the block, which are findings here and are not shown."""
+    warnings: list[str] = []
+
+    def is_no_warning(record: LogRecord) -> bool:
+        if record.levelno >= WARNING:
+            warnings.append(record.getMessage().rstrip("."))
+        return record.levelno < WARNING
+
+    log.addFilter(is_no_warning)
+    try:
+        yield warnings
+    finally:
+        log.removeFilter(is_no_warning)
 
 
 def kind_of(path: Path) -> str:
@@ -190,6 +215,7 @@ class Finding:
 def examine(sources: Sequence[CheckedSource]) -> list[Finding]:
     """Run every check on the sources of its kinds; return the findings, the most severe first."""
     findings = [Finding("error", s.path, 1, s.error, "rerank refuses it") for s in sources if s.error]
+    findings += [Finding("warning", s.path, 1, text, SAID_ALWAYS) for s in sources for text in s.warnings]
     of_kind = _by_kind([source for source in sources if not source.error])
     for kinds, check in CHECKS:
         for parts in product(*(of_kind.get(kind, []) for kind in kinds)):
@@ -219,12 +245,12 @@ def _by_kind(sources: Sequence[CheckedSource]) -> dict[str, list[CheckedSource]]
     return of_kind
 
 
-def as_text(findings: Sequence[Finding], n_sources: int) -> str:
-    """Return findings as lines, and one line that counts them."""
+def as_text(findings: Sequence[Finding], kinds: Sequence[str]) -> str:
+    """Return findings as lines, and one line that counts them and names the kinds of the sources."""
     counts = Counter(finding.severity for finding in findings)
     summary = ", ".join(f"{counts[name]} {name}{'s' * (counts[name] != 1)}" for name in SEVERITIES)
-    sources = f"{n_sources} file{'s' * (n_sources != 1)}"
-    return "\n".join([*(finding.text for finding in findings), f"{sources} examined: {summary}"])
+    sources = f"{len(kinds)} file{'s' * (len(kinds) != 1)} examined ({', '.join(kinds).replace('_', ' ')})"
+    return "\n".join([*(finding.text for finding in findings), f"{sources}: {summary}"])
 
 
 def _about(

@@ -31,7 +31,8 @@ def command(files: tuple[Path, ...], strict: bool, **kinds: tuple[Path, ...]) ->
     named = [(None, path) for path in files] + [(kind, path) for kind, paths in kinds.items() for path in paths]
     if not named:
         raise InvalidInputError("files: expected files to examine, got none. Name one.")
-    findings = examine(read_sources(named))
-    click.echo(as_text(findings, len(named)))
+    sources = read_sources(named)
+    findings = examine(sources)
+    click.echo(as_text(findings, [source.kind for source in sources]))
     if strict and any(finding.severity != "note" for finding in findings):
         raise click.exceptions.Exit(2)

@@ -139,8 +139,8 @@ def _of_two(clicks: Clicks, rankers: Sequence[str] | None) -> tuple[Clicks, Ints
     names = known if rankers is None else sorted(rankers)
     if clicks.ranker is None or len(set(names)) != 2 or not set(names) <= set(clicks.rankers):
         raise InvalidInputError(
-            f"interleaving: expected a log with two rankers, got {len(known)} ({', '.join(known) or 'none'}). Write the "
-            "side that added each document as its ranker, and name two where there are more: "
+            f"interleaving: expected a log with two rankers, got {len(known)} ({', '.join(known) or 'none'}). Write "
+            "the side that added each document as its ranker, and name two where there are more: "
             "rerank.experiment_result(clicks, ['A', 'B'])."
         )
     first, second = (clicks.rankers.index(name) for name in names)

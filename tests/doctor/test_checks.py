@@ -213,9 +213,17 @@ FINDINGS = [Finding("error", "a", 2, "a:3: x", "y"), Finding("note", "b", 1, "z"
 
 
 def test_report_has_a_line_for_each_finding_and_one_of_counts() -> None:
-    assert as_text(FINDINGS, 2).splitlines() == [
+    assert as_text(FINDINGS, ["train_qrels", "run"]).splitlines() == [
         "error    a:3: x (2 in all); y",
         "note     b: z; w",
-        "2 files examined: 1 error, 0 warnings, 1 note",
+        "2 files examined (train qrels, run): 1 error, 0 warnings, 1 note",
     ]
-    assert as_text([], 1) == "1 file examined: 0 errors, 0 warnings, 0 notes"
+    assert as_text([], ["topics"]) == "1 file examined (topics): 0 errors, 0 warnings, 0 notes"
+
+
+def test_warnings_of_readers_are_findings(findings_of: Examine, caplog: pytest.LogCaptureFixture) -> None:
+    assert only(findings_of(topics2="1\theat\n2\t \n")) == (
+        "warning  topics2: topics without text are left out: 1; the first: topics2:2: expected a text for query '2', got "
+        "none. Write it or drop the query; each command that reads it says so"
+    )
+    assert caplog.messages == []

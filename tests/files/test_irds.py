@@ -258,7 +258,7 @@ def test_what_the_library_raises_is_one_line(register: Register) -> None:
 
 def test_doctor_examines_the_judgements_of_a_data_set(whole: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "--qrels", f"irds:{whole}"]) == 0
-    assert "1 file examined: 0 errors" in capsys.readouterr().out
+    assert "1 file examined (qrels): 0 errors" in capsys.readouterr().out
 
 
 def test_a_missing_package_is_named_with_its_installation() -> None:

@@ -567,7 +567,7 @@ def _read_doctor(path: Path) -> list[str]:
             if len(str(error).splitlines()) != 1:
                 raise
             continue
-        texts.append(as_text(examine(sources), 1))
+        texts.append(as_text(examine(sources), [sources[0].kind]))
     if not texts and refused is not None:
         raise refused
     return texts
