@@ -154,9 +154,9 @@ class _DocumentReader:
         for name, value in document.items():
             if type(value) is str or name in ID_KEYS or name in (self._chosen or ()):
                 continue
-            if is_text(value) or is_missing(value) or isinstance(value, bool | np.bool_):
+            if is_text(value) or is_missing(value):
                 continue
-            number = number_of(value)
+            number = None if isinstance(value, bool | np.bool_) else number_of(value)
             if number is None:
                 self._left_out.setdefault(str(name), type(value).__name__)
             elif abs(number) <= sys.float_info.max:  # NaN and infinity are not indexed

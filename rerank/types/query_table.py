@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.runtime.threads import in_threads
 from rerank.types.hash_slots import find_in_slots, hash_slots
 from rerank.types.ids import Ids, Words, id_bytes, id_texts, row_codes, sort_keys
@@ -144,11 +144,11 @@ class QueryTable(Shown):
         return np.array([self._positions.get(query_id, -1) for query_id in query_ids.tolist()], dtype=np.int64)
 
     def select(self, queries: ArrayLike) -> Self:
-        """Return some queries, given by number, in that order.
+        """Return some queries, given by number, in that order, or as a mask.
 
         Parameters
         ----------
-        queries : array of shape (n_selected,), int
+        queries : array of shape (n_selected,), int, or of shape (n_queries,), bool
             Numbers of the queries, from 0, see `query_numbers`.
 
         Returns
@@ -156,18 +156,23 @@ class QueryTable(Shown):
         object of the same class
             Their rows.
 
+        Raises
+        ------
+        InvalidInputError
+            If there is no query of such a number.
+
         """
-        numbers = np.asarray(queries, dtype=np.int64)
+        numbers = _chosen("queries", queries, len(self))
         rows, query_ptr = rows_of_groups(self.query_ptr, numbers)
         columns = {"query_ids": self.query_ids[numbers], "query_ptr": query_ptr, "doc_ids": self.stored_ids[rows]}
         return replace(self, **columns, **self._selected(numbers, rows))
 
     def of_rows(self, rows: ArrayLike) -> Self:
-        """Return some rows, given by number in ascending order; queries without one remain, without rows.
+        """Return some rows, given by number in ascending order, or as a mask; queries without one remain, without rows.
 
         Parameters
         ----------
-        rows : array of shape (n_selected,), int
+        rows : array of shape (n_selected,), int, or of shape (n_rows,), bool
             Numbers of the rows, from 0.
 
         Returns
@@ -175,8 +180,15 @@ class QueryTable(Shown):
         object of the same class
             The rows.
 
+        Raises
+        ------
+        InvalidInputError
+            If there is no row of such a number, or the numbers do not ascend.
+
         """
-        numbers = np.asarray(rows, dtype=np.int64)
+        numbers = _chosen("rows", rows, self.n_rows)
+        if (numbers[1:] <= numbers[:-1]).any():
+            raise InvalidInputError("rows: expected numbers that ascend, got others. Sort them: numpy.unique(rows).")
         counts = np.bincount(query_rows(self.query_ptr)[numbers], minlength=len(self))
         columns = {"query_ptr": pointers(counts), "doc_ids": self.stored_ids[numbers]}
         return replace(self, **columns, **self._selected(np.arange(len(self)), numbers))
@@ -266,6 +278,19 @@ class QueryTable(Shown):
     def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
         """Return the values of some rows, by column."""
         return {column: getattr(self, name)[rows].tolist() for name, column in self.value_names.items()}
+
+
+def _chosen(what: str, given: ArrayLike, n: int) -> Ints:
+    """Return the numbers of some of n queries or rows; of a mask, those where it is true."""
+    numbers = np.asarray(given)
+    if numbers.dtype == np.bool_ and numbers.shape == (n,):
+        return np.flatnonzero(numbers)
+    if numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < 0 or numbers.max() >= n):
+        raise InvalidInputError(
+            f"{what}: expected numbers from 0 to {n - 1}, or a mask of {n}, got {shown(given)}. Correct them; of ids "
+            "of queries, pass query_numbers(ids)."
+        )
+    return numbers.astype(np.int64)
 
 
 def _doc_ids(table: Any) -> Ids:

@@ -206,7 +206,7 @@ def test_build_takes_frames_and_numbers_of_numpy(tmp_path: Path, caplog: pytest.
     build_index([{"id": np.int64(7), "text": "wing", "flag": True, **values}], tmp_path / "values")
     forward = open_forward(tmp_path / "values")
     assert (forward.doc_ids.tolist(), sorted(forward.numbers)) == (["7"], ["count", "price", "share"])
-    assert "left out values that are neither text nor numbers, of names (list)" in caplog.text
+    assert "left out values that are neither text nor numbers, of flag (bool), names (list)" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -345,3 +345,22 @@ def test_records_are_tables_in_notebooks_and_what_they_hold_is_text() -> None:
     assert "<b>" not in html
     assert html.count("<tr>") == 1 + 5
     assert html.endswith("</table><p>...</p>")
+
+
+def test_queries_and_rows_are_chosen_by_numbers_or_masks() -> None:
+    run = Run.of({"a": {"x": 3.0, "y": 2.0}, "b": {"x": 1.0}})
+    assert dict(run.select([False, True])) == dict(run.select([1])) == {"b": {"x": 1.0}}
+    assert dict(run.of_rows(run.scores < 3)) == dict(run.of_rows([1, 2])) == {"a": {"y": 2.0}, "b": {"x": 1.0}}
+    assert len(run.select([])) == 0
+
+
+@pytest.mark.parametrize("wrong", [[2], [-1], ["a"], [True], [0.0]])
+def test_choice_of_queries_that_are_not_there_is_refused(wrong: list) -> None:
+    with pytest.raises(InvalidInputError, match=r"^queries: expected numbers from 0 to 1, or a mask of 2, got"):
+        Run.of({"a": {"x": 3.0}, "b": {"x": 1.0}}).select(wrong)
+
+
+@pytest.mark.parametrize("wrong", [[1, 0], [1, 1]])
+def test_rows_that_do_not_ascend_are_refused(wrong: list) -> None:
+    with pytest.raises(InvalidInputError, match="rows: expected numbers that ascend, got others"):
+        Run.of({"a": {"x": 3.0}, "b": {"x": 1.0}}).of_rows(wrong)
