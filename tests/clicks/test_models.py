@@ -113,7 +113,7 @@ def test_rows_that_were_shown_are_labelled_with_their_values(judged: Judged) -> 
     assert estimates.values[numbers].tolist() == labelled.labels.tolist()
     assert [docs[int(row)] for row in labelled.X[:, 0]] == labelled.doc_ids.tolist()
     with pytest.raises(InvalidInputError, match=r"data: expected rows that the log showed, got none"):
-        estimates.shown(data.of_rows([0]).select([-1]))
+        estimates.shown(data.of_rows([0]).select([len(data) - 1]))
 
 
 def test_what_cannot_be_estimated_is_refused(judged: Judged) -> None:

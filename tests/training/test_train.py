@@ -259,7 +259,7 @@ def test_what_train_returns_is_no_model_and_a_text_no_topics(index: rerank.Index
 def test_command_refuses_an_index_or_a_folder_that_is_missing_before_it_trains(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    of_index = ["nowhere", "topics.tsv", "qrels.txt", "-o", "m.json"]
+    of_index = ["nowhere", "topics.tsv", "qrels.txt", "-o", "trained"]
     for line, message in (
         (["train", *of_index], "nowhere: expected the folder of an index, got nothing"),
         (["experiment", *of_index], "nowhere: expected the folder of an index, got nothing"),
