@@ -114,7 +114,7 @@ def is_estimable(sources: Candidates, feature_names: Sequence[str] = ()) -> bool
     if sources.is_learned:
         reading = "candidates", "Name other candidates, or run `rerank experiment`."
     elif any(name.startswith(HISTORY) for name in feature_names):
-        reading = "features", "Leave it out (Index.open(..., history=False))."
+        reading = "features", "Leave it out (--no-history, Index.open(..., history=False))."
     else:
         return True
     log.warning(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,12 +106,12 @@ def written_apart(names: Iterable[str], others: Iterable[str]) -> str:
     plain = {_plain(other): other for other in known}
     pairs = ((name, plain.get(_plain(name))) for name in names if name not in known)
     pair = next((pair for pair in pairs if pair[1] is not None), None)
-    alone = "differ in zeros, quotes or case alone: write them in one way"
+    alone = "differ in zeros, quotes, case or Unicode's form alone: write them in one way"
     return "" if pair is None else f"{shown(pair[0])} and {shown(pair[1])} {alone}"
 
 
 def _plain(name: str) -> str:
-    return _ZEROS.sub("", name.strip("\"'").removesuffix(".0").casefold())
+    return _ZEROS.sub("", normalize("NFC", name.strip("\"'").removesuffix(".0").casefold()))
 
 
 def same_ids(names: Iterable[str], others: Iterable[str], what: str = "query") -> str:

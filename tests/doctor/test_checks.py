@@ -74,7 +74,8 @@ ACROSS_FILES = {
     "documents named otherwise": (
         {"qrels": "q1 0 d1 1\nq2 0 d1 1\n", "run": "q1 Q0 D1 1 2 x\nq1 Q0 D2 2 1 x\nq2 Q0 D1 1 2 x\n"},
         "warning  run: 100% of the first 10 documents of each query are not judged in qrels (3 in all); "
-        "all measures are 0: 'D1' and 'd1' differ in zeros, quotes or case alone: write them in one way",
+        "all measures are 0: 'D1' and 'd1' differ in zeros, quotes, case or Unicode's form alone: write them in one "
+        "way",
     ),
     "judged query without topic": (
         {"topics": "q1\theat\nq2\tcold\n", "qrels": "q1 0 d1 1\nq3 0 d1 1\n"},
@@ -83,8 +84,8 @@ ACROSS_FILES = {
     ),
     "queries that differ in zeros": (
         {"topics": "051\theat\n", "qrels": "51 0 d1 1\n"},
-        "warning  qrels: judged query '51' is not in topics; '51' and '051' differ in zeros, quotes or case alone: "
-        "write them in one way",
+        "warning  qrels: judged query '51' is not in topics; '51' and '051' differ in zeros, quotes, case or "
+        "Unicode's form alone: write them in one way",
     ),
 }
 

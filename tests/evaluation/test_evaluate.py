@@ -174,8 +174,10 @@ def test_gains_that_overflow_are_refused_with_the_label(measure: str) -> None:
 
 def test_queries_that_are_written_in_two_ways_are_named(caplog: pytest.LogCaptureFixture) -> None:
     qrels = {"51": {"d": 1}, "q7": {"d": 1}, "101": {"d": 1}}
-    for name, other in (("051", "51"), ("q07", "q7"), ("Q7", "q7"), ('"51"', "51"), ("51.0", "51")):
-        message = rf"'{name}' and '{other}' differ in zeros, quotes or case alone: write them in one way\.$"
+    qrels["caf\u00e9"] = {"d": 1}
+    written = (("051", "51"), ("q07", "q7"), ("Q7", "q7"), ('"51"', "51"), ("51.0", "51"), ("cafe\u0301", "caf\u00e9"))
+    for name, other in written:
+        message = rf"'{name}' and '{other}' differ in zeros, quotes, case or Unicode's form alone: write them in one"
         with pytest.raises(InvalidInputError, match=message):
             evaluate(qrels, {name: {"d": 1.0}}, ["RR"])
     assert evaluate(qrels, {"051": {"d": 1.0}, "101": {"d": 1.0}}, ["RR"])["RR"] == 1.0
@@ -186,7 +188,7 @@ def test_documents_of_which_none_is_judged_are_named(caplog: pytest.LogCaptureFi
     assert evaluate({"q": {"a": 1}}, {"q": {"b": 1.0}}, ["RR"])["RR"] == 0.0
     assert "expected documents that are judged, got none (run has 'b', qrels have 'a'). Check that both" in caplog.text
     assert evaluate({"q": {"a": 1}}, {"q": {"A": 1.0}}, ["RR"])["RR"] == 0.0
-    assert "'A' and 'a' differ in zeros, quotes or case alone" in caplog.text
+    assert "'A' and 'a' differ in zeros, quotes, case or Unicode's form alone" in caplog.text
     caplog.clear()
     evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 2.0}, "r": {"c": 1.0}}, ["RR"])
     assert not caplog.text
