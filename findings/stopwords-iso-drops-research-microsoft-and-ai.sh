@@ -5,8 +5,8 @@
 # countries, so that ai, tv, uk, us, it, de and in fall as well. The German list has Jahr, Mensch, Recht and Zeit,
 # the Spanish one día, trabajo and estado, the Russian one жизнь, дом and мир.
 # Why it matters: queries are emptied or turned: "AI research" and "information system" have no word left, and "UK home
-# fires" finds fires anywhere. The list is that of packages of the same name for npm and R, and of tools that take
-# theirs from it; lists for search are a tenth as long or less (Lucene's English one has 33 words).
+# fires" finds fires anywhere. Packages for npm and R hand out the same list; lists for search are a tenth as long or
+# less (Lucene's English one has 33 words).
 # Source: stopwordsiso, stopwords-iso.json (key "en").
 
 set -euo pipefail
