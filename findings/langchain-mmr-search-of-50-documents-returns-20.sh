@@ -14,10 +14,10 @@ trap 'rm -rf "$folder"' EXIT
 "${PYTHON:-python3}" -m venv "$folder/venv"
 "$folder/venv/bin/pip" install -q --disable-pip-version-check langchain-core==1.8.3 numpy==2.3.5
 
-expected='similarity {'"'"'k'"'"': 50} 50 documents the nearest
-mmr {'"'"'k'"'"': 50} 20 documents the nearest
-mmr {'"'"'k'"'"': 20} 20 documents the nearest
-mmr {'"'"'k'"'"': 50, '"'"'fetch_k'"'"': 100} 50 documents the nearest'
+expected='similarity k=50: 50 documents, the nearest
+mmr k=50: 20 documents, the nearest
+mmr k=20: 20 documents, the nearest
+mmr k=50 fetch_k=100: 50 documents, the nearest'
 
 cd "$folder"
 observed=$("$folder/venv/bin/python" -W ignore - 2> "$folder/log" <<'EOF'
@@ -43,7 +43,8 @@ for kind, options in (
 ):
     found = store.as_retriever(search_type=kind, search_kwargs=options).invoke("0")
     first = {document.page_content for document in found} == {str(number) for number in range(len(found))}
-    print(kind, options, f"{len(found)} documents", "the nearest" if first else "not the nearest")
+    print(kind, *(f"{name}={value}" for name, value in options.items()), end=": ")
+    print(len(found), "documents,", "the nearest" if first else "not the nearest")
 EOF
 ) || { cat "$folder/log" >&2; exit 1; }
 echo "$observed"
