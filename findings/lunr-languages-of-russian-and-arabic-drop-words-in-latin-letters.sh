@@ -3,7 +3,7 @@
 # are: Russian documents about Python are found by "Python", as German ones are.
 # Behaviour: in lunr-languages 1.22.0 a trimmer takes all characters from both ends of a word that are none of the
 # language's own letters or digits. In Russian and Arabic nothing is left of a word in Latin letters: "Python" is in no
-# index and "Boeing 747" is 747, of documents and queries, without a word.
+# index and "Boeing 747" is 747, in documents and queries, and nothing is said.
 # Why it matters: names, brands and terms are what is asked for in such collections. With multiLanguage("en", "ru") the
 # words are there; with + before each word the query for Boeing 747 has no result in Russian.
 # Source: lunr-languages, lunr.ru.js (wordCharacters), lunr.stemmer.support.js (generateTrimmer); README on content in
