@@ -152,7 +152,9 @@ def test_what_cannot_be_written_is_counted_and_told_once_and_heals(
 def test_entries_wait_for_a_held_lock_and_stop_nothing(appender: Appender, tmp_path: Path) -> None:
     with open(tmp_path / ".lock", "wb") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
+        begin = time.monotonic()
         first = appender.put(ENTRY)
+        assert time.monotonic() - begin < 0.1
         time.sleep(0.05)
         assert not first.done()
         fcntl.flock(other, fcntl.LOCK_UN)

@@ -132,7 +132,7 @@ def test_values_that_are_nested_are_answered_or_refused(server: Running, depth: 
 
 def test_body_whose_length_is_said_twice_is_refused_and_its_connection_closed(server: Running) -> None:
     twice = {"Content-Type": "application/json", "Content-Length": "2", "Transfer-Encoding": "chunked"}
-    answer = raw(server.port, _head("/search", twice) + b"2\r\n{}\r\n0\r\n\r\n" + _head("/health", {}), False)
+    answer, _ = raw(server.port, _head("/search", twice) + b"2\r\n{}\r\n0\r\n\r\n" + _head("/health", {}), False)
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert answer.count(b"HTTP/1.1") == 1
 
@@ -153,8 +153,9 @@ def test_other_paths_methods_and_types_are_refused(server: Running) -> None:
 
 def test_a_large_body_is_refused_before_it_is_read(server: Running) -> None:
     declared = {"Content-Type": "application/json", "Content-Length": "1000000000"}
-    answer = raw(server.port, _head("/search", declared))
-    assert answer.startswith(b"HTTP/1.1 413")  # 408 where the service waits for the body
+    answer, seconds = raw(server.port, _head("/search", declared))
+    assert answer.startswith(b"HTTP/1.1 413")
+    assert seconds < 2.0
     parts = [b"x" * 50_000] * 6
     chunked = server.client.post("/search", content=iter(parts), headers={"Content-Type": "application/json"})
     assert chunked.status_code == 413
@@ -189,12 +190,12 @@ def _head(path: str, headers: dict[str, str], method: str = "POST") -> bytes:
     return "\r\n".join([*lines, "", ""]).encode()
 
 
-def raw(port: int, sent: bytes, closes: bool = True) -> bytes:
-    """Send bytes, and return what comes until the server closes the connection.
+def raw(port: int, sent: bytes, closes: bool = True) -> tuple[bytes, float]:
+    """Send bytes, and return what comes until the server closes the connection, and the seconds until then.
 
     closes  whether this side closes it after an error
     """
-    parts = []
+    start, parts = time.perf_counter(), []
     # the server resets connections that are slow or still send a refused request: callers check what it answered
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection, suppress(ConnectionError):
         connection.sendall(sent)
@@ -202,7 +203,7 @@ def raw(port: int, sent: bytes, closes: bool = True) -> bytes:
             parts.append(part)
             if closes and b"\r\n\r\n" in b"".join(parts):
                 break
-    return b"".join(parts)
+    return b"".join(parts), time.perf_counter() - start
 
 
 @pytest.mark.parametrize(
@@ -224,13 +225,15 @@ def raw(port: int, sent: bytes, closes: bool = True) -> bytes:
     ids=range(11),
 )  # fmt: skip
 def test_what_is_not_http_is_answered_with_400(server: Running, sent: bytes) -> None:
-    answer = raw(server.port, sent)
+    answer, seconds = raw(server.port, sent)
     assert answer.split(b" ")[1] in (b"400", b"421"), answer[:200]
+    assert seconds < 5.0
 
 
 def test_a_slow_body_loses_its_connection(server: Running) -> None:
     half = _head("/search", {"Content-Type": "application/json", "Content-Length": "100"}) + b"{"
-    answer = raw(server.port, half, closes=False)
+    answer, seconds = raw(server.port, half, closes=False)
+    assert seconds < 8.0
     assert answer.startswith(b"HTTP/1.1 408")
     assert server.client.get("/health").status_code == 200
 

@@ -25,8 +25,6 @@ from tests.tiny import Tiny
 
 pytestmark = pytest.mark.slow("105 s: processes")
 
-PROMPT = 30.0  # seconds, of a busy machine, too; who waits for a worker that does not answer needs 60
-
 _CONNECTS_WHEN_READY = """
 import logging, os, re, socket
 
@@ -169,11 +167,11 @@ def test_a_worker_that_ends_or_hangs_is_replaced_and_no_signal_waits_for_it(
             os.kill(children[0], number)
             begin = time.monotonic()
             started.wait(rf"worker {children[0]} (has ended|hangs) and is replaced")
-            assert time.monotonic() - begin < PROMPT
+            assert time.monotonic() - begin < 2.0
             os.kill(children[1], number)
             begin = time.monotonic()
             assert started.end() == 0
-            assert time.monotonic() - begin < PROMPT
+            assert time.monotonic() - begin < 5.0
         assert _children(started.child.pid) == []
     assert "Traceback" not in started.log
 
