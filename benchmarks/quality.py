@@ -181,9 +181,8 @@ def mq2008(options: Options) -> Iterator[Row]:
 
     n_trees, folds = options.trees or options.pick(100, 10), list(letor_folds(mq2008_parts(options)))
     warm_up()
-    seeds = range(options.n_seeds(5))
     of_seeds = []
-    for seed in seeds:
+    for seed in range(options.n_seeds(5)):
         random = np.random.default_rng(seed)
         results = []
         for train, _, test in folds:
