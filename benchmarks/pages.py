@@ -12,7 +12,7 @@ import numpy as np
 import rerank
 from benchmarks.data import judged, opened
 from benchmarks.measuring import run_verb
-from benchmarks.quality import MEASURES, nfcorpus_study
+from benchmarks.quality import MEASURES, nfcorpus_runs
 from benchmarks.registry import BenchmarkError, Options, Row, benchmark
 
 WIDTH, HEIGHT, K = 1280, 1500, 100
@@ -38,7 +38,7 @@ def _folder(options: Options, name: str) -> Path:
 def report_page(options: Options) -> Iterator[Row]:
     """The report of BM25, LambdaMART and LambdaSMART, as `rerank evaluate` makes it."""
     folder = _folder(options, "nfcorpus")
-    runs, _, qrels = nfcorpus_study(options, 1)
+    (runs,), qrels = nfcorpus_runs(options, 1)
     data = (options.data / "collections" / "nfcorpus").resolve()
     for name, run in runs.items():
         rerank.write_run(run, folder / name)
