@@ -37,12 +37,13 @@ def randomisation_p_values(differences: Floats, samples: int = SAMPLES, seed: in
     B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero, Statistical Applications in Genetics and
     Molecular Biology 9(1), 2010.
     """
+    sizes = np.sort(np.abs(differences), axis=0)  # neither the order of queries nor that of the systems has an effect
     observed = np.abs(differences.sum(axis=0)) * (1.0 - ROUNDING)
     exhaustive = len(differences) < 63 and 2 ** len(differences) <= samples
     blocks = _all_signs(len(differences)) if exhaustive else _drawn_signs(len(differences), samples, seed)
     extreme = np.zeros(differences.shape[1])
     for signs in blocks:
-        extreme += (np.abs(signs @ differences) >= observed).sum(axis=0)
+        extreme += (np.abs(signs @ sizes) >= observed).sum(axis=0)
     return extreme / 2 ** len(differences) if exhaustive else (extreme + 1.0) / (samples + 1.0)
 
 
@@ -55,11 +56,12 @@ def bootstrap_intervals(
     """
     n = len(differences)
     random = np.random.default_rng(seed)
+    in_order = np.sort(differences, axis=0)  # the order of queries has no effect
     means = []
     for size in _block_sizes(samples, n):
         rows = random.integers(0, n, (size, n)) + np.arange(size)[:, None] * n
         times = np.bincount(rows.ravel(), minlength=size * n).reshape(size, n)
-        means.append(times.astype(np.float64) @ differences / n)
+        means.append(times.astype(np.float64) @ in_order / n)
     low, high = np.quantile(np.concatenate(means), percentile_shares(n, level), axis=0)
     return low, high
 

@@ -169,8 +169,11 @@ def with_depth_of_history(sources: Candidates, index: Index, qrels: Qrels) -> Ca
 
 
 def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
-    """Return the topics that have judgements, and their judgements; refuse topics of which none has any."""
-    judged = {query_id: text for query_id, text in topics.items() if query_id in qrels}
+    """Return the topics that have judgements, and their judgements; refuse topics of which none has any.
+
+    Both are in the order of the ids: that of the topics has no effect on what is trained and measured.
+    """
+    judged = {query_id: text for query_id, text in sorted(topics.items()) if query_id in qrels}
     if not judged:
         raise InvalidInputError(
             f"qrels: expected judgements of the topics, got none (a topic is {next(iter(topics))!r}, a judged query "

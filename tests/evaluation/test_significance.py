@@ -102,7 +102,7 @@ def test_bootstrap_equals_scipys_of_the_same_draws(n_queries: int) -> None:
     below, above = percentile_shares(n_queries)
     for number, column in enumerate(columns.T):
         expected = stats.bootstrap(
-            (column,),
+            (np.sort(column),),
             np.mean,
             n_resamples=2000,
             confidence_level=above - below,
@@ -117,6 +117,15 @@ def test_figures_do_not_depend_on_what_else_is_compared() -> None:
     together, alone = paired_differences(columns, 500), paired_differences(columns[:, 3:4], 500)
     assert together[3].p_values == alone[0].p_values
     assert (together[3].low, together[3].high) == pytest.approx((alone[0].low, alone[0].high), abs=1e-14)
+
+
+def test_order_of_queries_has_no_effect_and_that_of_systems_none_on_p_values() -> None:
+    columns = differences(100)
+    (low, high), p_values = bootstrap_intervals(columns, samples=500), randomisation_p_values(columns, 500)
+    shuffled = np.random.default_rng(1).permutation(columns)
+    assert np.array_equal(bootstrap_intervals(shuffled, samples=500), (low, high))
+    assert randomisation_p_values(shuffled, 500).tolist() == p_values.tolist()
+    assert randomisation_p_values(-columns, 500).tolist() == p_values.tolist()
 
 
 def test_seed_decides_the_samples() -> None:

@@ -363,6 +363,19 @@ def test_estimate_has_the_interval_of_its_gain(index: rerank.Index, collection: 
     assert f"({gain:+.4f}, 95 % interval {estimate.low:+.4f} to {estimate.high:+.4f})" in str(estimate)
 
 
+def test_order_of_topics_and_judgements_changes_neither_a_model_nor_its_estimate(
+    index: rerank.Index, collection: Tiny
+) -> None:
+    topics, qrels = more_queries(collection)
+    names = np.random.default_rng(0).permutation(list(topics)).tolist()
+    others = {name: topics[name] for name in names}
+    judgements = rerank.Qrels.of({name: dict(reversed(qrels[name].items())) for name in names})
+    first, second = train(index, topics, qrels), train(index, others, judgements)
+    assert first.estimate == second.estimate
+    assert first.model.calibration_ is not None
+    assert first.model.to_dict() == second.model.to_dict()
+
+
 def test_a_run_to_start_from_is_estimated_too(index: rerank.Index, collection: Tiny) -> None:
     base = index.search(collection.topics, k=50)
     model = rerank.LambdaMART(n_estimators=5, min_child_samples=5, base=replace(base, name="dense"))
