@@ -13,7 +13,7 @@ from benchmarks.data import SMALL, documents_of, judged, opened, some_queries
 from benchmarks.measuring import folds
 from benchmarks.registry import Options, Row, benchmark
 
-DEPTH, WHOLE, TEXTS = 1000, 1 << 20, 20
+DEPTH, TEXTS = 1000, 20
 PROMISES, FALSE_POSITIVES, DRAWS = (0.5, 0.7, 0.8, 0.9), 0.1, 100
 
 
@@ -69,8 +69,8 @@ def _observe(index: rerank.Index, model: Any, topics: Any, qrels: rerank.Qrels, 
 
     topics = rerank.Topics(topics)
     bound = BoundModel.of(index, model)
-    run = bound.find(topics, None, DEPTH)
-    data = bound.features(run, topics, DEPTH)
+    run = bound.find(topics, None, DEPTH).head(DEPTH)
+    data = bound.features(run, topics)
     relevant, probabilities, query = _labels(qrels, data) > 0, model.probabilities(data), query_rows(data.query_ptr)
     rank = np.empty(data.n_rows, np.int64)
     rank[np.lexsort((-probabilities.documents, query))] = ranks(data.query_ptr)
@@ -80,7 +80,7 @@ def _observe(index: rerank.Index, model: Any, topics: Any, qrels: rerank.Qrels, 
     kept = _labels(qrels, run) <= 0
     sizes = np.bincount(query_rows(run.query_ptr)[kept], minlength=len(run))
     stripped = rerank.Run(run.query_ids, pointers(sizes), run.doc_ids[kept], run.scores[kept], run.name)
-    others = bound.features(stripped, topics, WHOLE)
+    others = bound.features(stripped, topics)
     without = dict(zip(others, model.probabilities(others).lists.tolist(), strict=True))
     observed.answered.append(probabilities.lists[answered])
     lost = [without.get(name, 0.0) for name, has in zip(data, answered, strict=True) if has]
@@ -117,11 +117,11 @@ def _figures(observed: Observed) -> Iterator[Row]:
 
     query, rank, promised, relevant = np.concatenate(observed.rows, axis=1)
     texts = np.array(observed.texts).reshape(-1, 2).T
-    for name, (values, hits) in {
-        "all candidates": (promised, relevant),
-        "the first ten": (promised[rank < 10], relevant[rank < 10]),
-        f"the first {TEXTS} of BM25 as texts": texts,
-    }.items():
+    for name, values, hits in (
+        ("all candidates", promised, relevant),
+        ("the first ten", promised[rank < 10], relevant[rank < 10]),
+        (f"the first {TEXTS} of BM25 as texts", *texts),
+    ):
         if len(hits):
             reliability = Reliability.of(hits > 0, values)
             row = {"documents of": name, "Brier score": reliability.brier, "ECE": reliability.error}

@@ -292,10 +292,9 @@ def _parts(clicks: rerank.Clicks, sessions: int) -> Iterator[rerank.Clicks]:
 def interleaving_equal(options: Options) -> Iterator[Row]:
     """Share of A/A trials of interleaving whose difference is called significant at .05."""
     data, trials = with_relevant(options), options.pick(1000, 20)
-    runs = [data.run(np.nan_to_num(data.X[:, number].astype(np.float64))) for number in (22, 24)]
+    first, second = (data.run(np.nan_to_num(data.X[:, number].astype(np.float64))) for number in (22, 24))
     for model in ("pbm", "cascade"):
-        chosen = {"sessions": trials * SESSIONS, "seed": 0}
-        clicks = simulate_interleaving(*runs, qrels_of(data), Users(model), **chosen)
+        clicks = simulate_interleaving(first, second, qrels_of(data), Users(model), sessions=trials * SESSIONS)
         swapped = np.random.default_rng(1).integers(2, size=trials * SESSIONS)[clicks.session]
         clicks = replace(clicks, ranker=clicks.ranker ^ swapped)
         results = [rerank.experiment_result(part, samples=100) for part in _parts(clicks, SESSIONS)]
@@ -329,7 +328,12 @@ def _pairs_of_rankers(
     order = np.random.default_rng(0).permutation(len(data))
     n_large = min(240, len(data) // 2)
     held_out = data.select(np.sort(order[n_large:]))
-    settings = {"n_estimators": options.pick(50, 3), "num_leaves": 7, "min_child_samples": 30, "n_jobs": 1}
+    settings: dict[str, Any] = {
+        "n_estimators": options.pick(50, 3),
+        "num_leaves": 7,
+        "min_child_samples": 30,
+        "n_jobs": 1,
+    }
     models = [rerank.LambdaMART(**settings).fit(data.select(np.sort(order[:n]))) for n in (n_large // 3, n_large)]
     first, last = (model.predict(held_out) for model in models)
     worse, reference = held_out.run(first), mean_of(held_out, first)

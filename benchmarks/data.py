@@ -120,7 +120,7 @@ def generated(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     random = np.random.default_rng(seed)
     groups: list[int] = []
     while sum(groups) < n_rows:
-        groups.append(int(min(random.integers(40, 201), n_rows - sum(groups))))
+        groups.append(min(int(random.integers(40, 201)), n_rows - sum(groups)))
     X = np.empty((n_rows, N_FEATURES), dtype=np.float32)
     for feature in range(N_FEATURES):
         X[:, feature] = _column(random, feature % 5, n_rows)

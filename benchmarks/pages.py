@@ -44,7 +44,7 @@ def report_page(options: Options) -> Iterator[Row]:
         rerank.write_run(run, folder / name)
     rerank.write_qrels(qrels, folder / "qrels.txt")
     measures = [word for measure in MEASURES for word in ("-m", measure)]
-    inputs = ["--topics", data / "topics.tsv", "--corpus", data / "corpus.jsonl"]
+    inputs: list[str | Path] = ["--topics", data / "topics.tsv", "--corpus", data / "corpus.jsonl"]
     run_verb("evaluate", "qrels.txt", *runs, *measures, "-c", *inputs, "-o", "report.html", folder=folder)
     yield {"page": str(folder / "report.html")}
 
@@ -67,6 +67,6 @@ def explanation_page(options: Options) -> Iterator[Row]:
                 rises[query_id] = old.index(new[0]), f"{new[0]},{old[0]}"
         best = list(rises)[int(np.argmax([rise for rise, _ in rises.values()]))]
         page, source = folder / "explain.html", options.data / "collections" / "cranfield" / "topics.tsv"
-        chosen = ["--query", best, "--documents", rises[best][1], "-o", page]
+        chosen: list[str | Path] = ["--query", best, "--documents", rises[best][1], "-o", page]
         run_verb("explain", index.path, folder / "model.json", source, *chosen)
     yield {"topic": best, "rose from rank": rises[best][0] + 1, "page": str(page)}

@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from benchmarks.registry import Options, Row, benchmark
 
 N_TITLES = 300
 LEAST_WORDS = {"title": 2, "body": 20}  # of a document whose title is a query
-TREES = {"n_estimators": 50, "num_leaves": 8}
+TREES: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}
 
 
 def _bodies(documents: list[dict[str, str]]) -> list[dict[str, str]]:
@@ -52,7 +53,7 @@ def _of_titles(options: Options, name: str) -> rerank.RankingData:
 def _of_features(data: rerank.RankingData, names: list[str]) -> rerank.RankingData:
     """Return data with some features, as of no index: those of bodies alone and those of documents are compared."""
     X = data.X[:, [data.feature_names.index(name) for name in names]]
-    about = {"recipe": None, "fingerprint": None, "retriever": None, "run_retrievers": {}}
+    about: dict[str, Any] = {"recipe": None, "fingerprint": None, "retriever": None, "run_retrievers": {}}
     return replace(data, X=X, feature_names=tuple(names), **about)
 
 
@@ -70,7 +71,7 @@ def pseudo_queries(options: Options) -> Iterator[Row]:
         names = [feature for feature in of_titles.feature_names if feature in pool.measured.feature_names]
         titles = rerank.LambdaMART(base="unsupervised", **TREES).fit(_of_features(of_titles, names))
         measured = _of_features(pool.measured, names)
-        unsupervised = values_of(measured, UnsupervisedBase.of(names).scores(measured))
+        unsupervised = values_of(measured, UnsupervisedBase.of(tuple(names)).scores(measured))
         gains = values_of(measured, titles.predict(measured)) - unsupervised
         error = float(gains.std() / np.sqrt(len(gains)))
         yield {

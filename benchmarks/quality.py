@@ -48,7 +48,13 @@ SETTINGS: dict[str, Any] = {
     "min_child_samples": 100,
     "colsample_bytree": 0.3,
 }
-SHARED = {"num_leaves": 31, "learning_rate": 0.1, "min_child_samples": 20, "min_child_weight": 1e-3, "max_bin": 255}
+SHARED: dict[str, Any] = {
+    "num_leaves": 31,
+    "learning_rate": 0.1,
+    "min_child_samples": 20,
+    "min_child_weight": 1e-3,
+    "max_bin": 255,
+}
 MEASURES = ("nDCG@10", "AP", "RR", "R@100", "R@1000")
 TRAIN_DEPTH = 100  # documents of each source that are trained on
 FURTHEST_COSINE, FURTHEST_JACCARD = 0.5, 0.3  # of a test query from all training queries
@@ -135,7 +141,7 @@ def families(options: Options) -> Iterator[Row]:
     an index that has a history, too. Each seed divides the queries into other folds; the difference from all families
     is their mean, its interval a bootstrap's over the queries.
     """
-    settings = {"n_estimators": options.trees or options.pick(150, 5), "num_leaves": 15, "n_jobs": 1}
+    settings: dict[str, Any] = {"n_estimators": options.trees or options.pick(150, 5), "num_leaves": 15, "n_jobs": 1}
     for collection in options.chosen_collections(SMALL):
         with opened(options, collection, vectors=True) as index:
             plain = features_of(index, options, collection)
@@ -196,7 +202,9 @@ def mq2008(options: Options) -> Iterator[Row]:
             theirs = lightgbm.LGBMRanker(n_estimators=n_trees, label_gain=[0, 1, 2], verbosity=-1, **SHARED)
             seconds = timed(partial(ours.fit, train.X, train.labels, qid=qid))
             other = timed(partial(theirs.fit, train.X[rows], train.labels[rows], group=group))
-            results.append((mean_of(test, ours.predict(test.X)), mean_of(test, theirs.predict(test.X)), seconds, other))
+            results.append(
+                (mean_of(test, ours.predict(test.X)), mean_of(test, np.asarray(theirs.predict(test.X))), seconds, other)
+            )
         of_seeds.append(np.mean(results, axis=0))
         yield _systems_row(str(seed), of_seeds[-1])
     yield _systems_row("mean", np.mean(of_seeds, axis=0))
@@ -362,7 +370,12 @@ def _pairs_of_warm_starts(
 def _of_warm_start(train: rerank.RankingData, test: rerank.RankingData, options: Options) -> list[float]:
     """Return the sums over the test queries of base, cold and warm, and the number of queries."""
     n_trees = options.trees or options.pick(150, 5)
-    settings = {"n_estimators": n_trees, "num_leaves": 15, "metric": MEASURE, "n_jobs": options.threads}
+    settings: dict[str, Any] = {
+        "n_estimators": n_trees,
+        "num_leaves": 15,
+        "metric": MEASURE,
+        "n_jobs": options.threads,
+    }
     warm = rerank.LambdaMART(base="run", **settings).fit(train).predict(test)
     scores = test.base_scores, warm - test.base_scores, warm  # without the base, the trees are those of a cold start
     return [*(float(values_of(test, each).sum()) for each in scores), len(test)]

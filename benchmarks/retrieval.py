@@ -7,9 +7,10 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -55,7 +56,7 @@ def retrieval(options: Options) -> Iterator[Row]:
         run = index.search(topics, K)
         for peer in (same, lean):
             check_same_hits(run, read_hits(peer.batch_search(topics, K, THREADS)))
-        jobs = {
+        jobs: dict[str, Callable[[], Any]] = {
             "rerank": partial(index.search, topics, K),
             "batch_search, lean index": lambda: read_hits(lean.batch_search(topics, K, THREADS)),
             "the same, hits not read": lambda: lean.batch_search(topics, K, THREADS),

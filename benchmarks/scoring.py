@@ -57,7 +57,7 @@ def scoring(options: Options) -> Iterator[Row]:
             yield from _scored(f"{n_trees} x {n_leaves}", booster, X, Path(folder), options)
         model = rerank.import_model(booster).set_params(n_jobs=2)
         rows = np.ascontiguousarray(X[:MANY])
-        jobs = {
+        jobs: dict[str, Callable[[], Any]] = {
             "rerank": partial(model.predict, rows),
             "LightGBM predict": partial(booster.predict, rows, num_threads=2),
         }
@@ -147,7 +147,7 @@ class FastSingleRow:
     def __init__(self, booster: lightgbm.Booster, n_features: int) -> None:
         import lightgbm
 
-        self._library, self._handle = lightgbm.basic._LIB, ctypes.c_void_p()
+        self._library, self._handle = lightgbm.basic._LIB, ctypes.c_void_p()  # type: ignore[attr-defined]
         self._score, self._length = (ctypes.c_double * 1)(), ctypes.c_int64()
         self._library.LGBM_BoosterPredictForMatSingleRowFastInit(
             booster._handle, 0, 0, -1, 0, ctypes.c_int32(n_features), b"num_threads=1", ctypes.byref(self._handle)

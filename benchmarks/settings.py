@@ -22,7 +22,8 @@ LOSSES: Mapping[str, Callable[..., Any]] = {
 }
 NUMBERS = (10, 20, 50, 100, 300)  # training queries of `constraints`
 SIZES = {"mq2008": (50, 300), "nfcorpus": (50, 200), "cranfield": (50, 150)}  # new queries of `adaptation`
-OLD_QUERIES, LIGHTGBM_TREES = 500, {"num_leaves": 15, "label_gain": [0, 1, 2, 3, 4]}
+OLD_QUERIES = 500
+LIGHTGBM_TREES: dict[str, Any] = {"num_leaves": 15, "label_gain": [0, 1, 2, 3, 4]}
 
 
 @benchmark(data="MQ2008, five validation parts; nfcorpus, dev queries")
@@ -135,7 +136,7 @@ def adaptation(options: Options) -> Iterator[Row]:
     """
     import lightgbm
 
-    few = {"n_estimators": options.trees or 10} if options.trees or options.quick else {}
+    few: dict[str, Any] = {"n_estimators": options.trees or 10} if options.trees or options.quick else {}
     for study in options.chosen_collections(tuple(SIZES)):
         lines: dict[int, list[list[float]]] = {}
         for old, new, test in _draws(options, study, options.n_seeds(5)):

@@ -61,7 +61,7 @@ def train(system: str, data: tuple[np.ndarray, ...], n_trees: int, threads: int)
     return lambda unseen: booster.predict(xgboost.DMatrix(unseen))
 
 
-def train_once(system: str, n_rows: int, n_trees: int, threads: int) -> tuple[float, ...]:
+def train_once(system: str, n_rows: int, n_trees: int, threads: int) -> tuple[float, float, float, np.ndarray]:
     """Return seconds, processor seconds and MB added by a training, and nDCG@10 of each unseen query."""
     train(system, generated(2000, 3), 3, threads)  # loads libraries and kernels
     data = generated(n_rows, 0)
@@ -75,7 +75,7 @@ def train_once(system: str, n_rows: int, n_trees: int, threads: int) -> tuple[fl
 def trainings(options: Options, systems: Sequence[str], n_rows: int) -> Iterator[Row]:
     """Yield the medians of each system; each training is in a process of its own, in turns, binning included."""
     n_trees, threads = options.trees or options.pick(200, 10), options.threads or os.cpu_count() or 1
-    runs: dict[str, list[tuple[float, ...]]] = {system: [] for system in systems}
+    runs: dict[str, list[tuple[float, float, float, np.ndarray]]] = {system: [] for system in systems}
     for _ in range(options.n_repeats()):
         for system in systems:
             runs[system].append(in_process(train_once, system, n_rows, n_trees, threads).result)
@@ -279,7 +279,7 @@ def compile_training() -> dict[str, float]:
         model = rerank.LambdaMART(n_estimators=3).fit(X, labels, qid=qid)
         model.predict(X)
         model.predict(X[:1])
-        held_out = {"eval_set": (X, labels, qid), "eval_init_score": X[:, 0]}
+        held_out: dict[str, Any] = {"eval_set": (X, labels, qid), "eval_init_score": X[:, 0]}
         rerank.LambdaMART(n_estimators=3).fit(X, labels, qid=qid, init_score=X[:, 0], **held_out)
         return kernels()
 

@@ -34,7 +34,17 @@ def served(python: Path, folder: Path) -> Iterator[str]:
     """Serve a small index with the package of this checkout; yield the address."""
     build = "import rerank, sys; rerank.Index.build([{'id': 'd1', 'body': 'amber'}], sys.argv[1]).close()"
     subprocess.run([python, "-c", build, folder / "index"], check=True, cwd=ROOT)
-    command = [python, "-m", "rerank", "serve", folder / "index", "--model-name", MODEL, "--port", "0"]
+    command: list[str | Path] = [
+        python,
+        "-m",
+        "rerank",
+        "serve",
+        folder / "index",
+        "--model-name",
+        MODEL,
+        "--port",
+        "0",
+    ]
     log = folder / "serve.log"
     with open(log, "wb") as handle:
         child = subprocess.Popen(command, stderr=handle, cwd=ROOT)

@@ -60,8 +60,8 @@ def of_model(path: Path) -> list[Any]:
     X[random_rows.random(X.shape) < 0.2] = np.nan
     ptr = np.arange(0, 41, 10)
     ids = np.array([f"d{row}" for row in range(40)])
-    data = RankingData(np.array([*"abcd"]), ptr, ids, X, tuple(model.feature_names_), base_scores=X[:, 0] * 0.0)
-    found = [repr(model.to_dict()), str(rerank.model_card(model))]
+    data = RankingData(np.array([*"abcd"]), ptr, ids, X, tuple(model.feature_names_), base_scores=np.zeros(40))
+    found: list[Any] = [repr(model.to_dict()), str(rerank.model_card(model))]
     for options in ({"init_score": np.zeros(40)}, {"base": data.run(np.ones(40))}, {}):
         for compute in (model.predict, model.contributions):
             try:

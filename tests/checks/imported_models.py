@@ -162,8 +162,8 @@ def lightgbm_cases(folder: Path) -> Iterator[Case]:
     """Yield models of LightGBM."""
     X, y = collection()
     zeros = np.nan_to_num(X)
-    fit = {"group": GROUPS}
-    common = {"n_estimators": 8, "num_leaves": 7, "verbose": -1}
+    fit: dict[str, Any] = {"group": GROUPS}
+    common: dict[str, Any] = {"n_estimators": 8, "num_leaves": 7, "verbose": -1}
     yield from lgb_forms("plain", lightgbm.LGBMRanker(**common).fit(X, y, **fit), X, folder)
     for parameters in ({"zero_as_missing": True}, {"use_missing": False}, {"boosting_type": "dart"}):
         name = "-".join(parameters)

@@ -8,12 +8,13 @@ Needs lightgbm, xgboost and catboost. Rows go to them by query, in their order.
 from __future__ import annotations
 
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
 from tests.checks.invariance import LAWS, Arrays, largest_difference
 
-TREES = {"n_estimators": 8, "random_state": 0}
+TREES: dict[str, Any] = {"n_estimators": 8, "random_state": 0}
 
 
 def lightgbm_scores(data: Arrays) -> np.ndarray:

@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tabulate import tabulate
@@ -47,8 +48,8 @@ QUICK: dict[str, dict[str, str]] = {
     THIS: {},
     "least of each, 1 thread": {name: value for machine in LEAST for name, value in MACHINES[machine].items()},
 }
-FEW = {"n_estimators": 15, "num_leaves": 15}
-NET = {"n_epochs": 3, "hidden_units": 8}
+FEW: dict[str, object] = {"n_estimators": 15, "num_leaves": 15}
+NET: dict[str, object] = {"n_epochs": 3, "hidden_units": 8}
 MEMBERS = "lambdamart(n_estimators=5), plackettluce(C=0.01)"
 RANKERS: dict[str, dict[str, object]] = {
     "lambdamart": FEW,
@@ -129,7 +130,7 @@ def make(folder: Path, data: Path, quick: bool) -> None:
                     export(folder, f"{name}, {file}", model)
 
 
-def collection(data: Path, quick: bool) -> tuple[object, dict[str, str], object]:
+def collection(data: Path, quick: bool) -> tuple[Any, dict[str, str], Any]:
     """Return documents, topics and judgements of cranfield, or of the Python library's docstrings."""
     import rerank
     from rerank.experiments.demo import library_collection
@@ -143,7 +144,7 @@ def collection(data: Path, quick: bool) -> tuple[object, dict[str, str], object]
     return library.documents, {name: library.topics[name] for name in list(library.topics)[:n_topics]}, library.qrels
 
 
-def of_index(folder: Path, index: object, topics: dict[str, str], qrels: object) -> object:
+def of_index(folder: Path, index: Any, topics: dict[str, str], qrels: Any) -> Any:
     """Write vectors, runs and features of all families; return the default features with labels."""
     import rerank
     from rerank.features.recipe import known_families
@@ -163,7 +164,7 @@ def of_index(folder: Path, index: object, topics: dict[str, str], qrels: object)
     return index.features(run, topics, qrels)
 
 
-def defaults(folder: Path, index: object, topics: dict[str, str], qrels: object) -> None:
+def defaults(folder: Path, index: Any, topics: dict[str, str], qrels: Any) -> None:
     """Write what a user gets without an option: the unsupervised ranking, and the model of `rerank train`."""
     import rerank
 
@@ -175,7 +176,7 @@ def defaults(folder: Path, index: object, topics: dict[str, str], qrels: object)
     (folder / "estimate.txt").write_text(str(trained.estimate))
 
 
-def mq2008(data: Path) -> object:
+def mq2008(data: Path) -> Any:
     """Return the first part of MQ2008, started from its BM25; None where it is missing."""
     from dataclasses import replace
 
@@ -188,7 +189,7 @@ def mq2008(data: Path) -> object:
     return replace(part, base_scores=part.X[:, 24].astype(np.float64))
 
 
-def models(train: object) -> Iterator[tuple[str, object]]:
+def models(train: Any) -> Iterator[tuple[str, Any]]:
     """Yield every ranker, cold and started from the base, by a name."""
     from rerank.rankers.registry import known_rankers, ranker_class
 
@@ -201,7 +202,7 @@ def models(train: object) -> Iterator[tuple[str, object]]:
             yield f"{name}, {'cold' if base is None else 'warm'}", model.fit(train)
 
 
-def export(folder: Path, name: str, model: object) -> None:
+def export(folder: Path, name: str, model: Any) -> None:
     """Write a model in every format that needs no other package and can hold it."""
     import rerank
     from rerank.errors import RerankError

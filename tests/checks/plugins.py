@@ -52,7 +52,8 @@ def run_tests(python: Path, scratch: Path, whole_pyserini: bool) -> str:
             shutil.copy(file, tests)
     shutil.copytree(ROOT / "docs" / "guides", scratch / "docs" / "guides")
     files = tests / "plugins", tests / "service" / "test_clients.py"
-    left_out = ["--ignore", tests / "plugins" / "test_lightgbm.py"]  # which runs with all tests: it needs no framework
+    # test_lightgbm.py runs with all tests: it needs no framework
+    left_out: list[str | Path] = ["--ignore", tests / "plugins" / "test_lightgbm.py"]
     left_out += [] if whole_pyserini else ["--ignore", tests / "plugins" / WHOLE[0], "-k", f"not {WHOLE[1]}"]
     return run(python, "-m", "pytest", "-rs", "-p", "no:cacheprovider", *files, *left_out, folder=scratch)
 
