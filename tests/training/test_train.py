@@ -363,14 +363,16 @@ def test_estimate_has_the_interval_of_its_gain(index: rerank.Index, collection: 
     assert f"({gain:+.4f}, 95 % interval {estimate.low:+.4f} to {estimate.high:+.4f})" in str(estimate)
 
 
-def test_order_of_topics_and_judgements_changes_neither_a_model_nor_its_estimate(
-    index: rerank.Index, collection: Tiny
+def test_order_of_documents_topics_and_judgements_changes_neither_a_model_nor_its_estimate(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
 ) -> None:
     topics, qrels = more_queries(collection)
+    first = train(index, topics, qrels)
     names = np.random.default_rng(0).permutation(list(topics)).tolist()
     others = {name: topics[name] for name in names}
-    judgements = rerank.Qrels.of({name: dict(reversed(qrels[name].items())) for name in names})
-    first, second = train(index, topics, qrels), train(index, others, judgements)
+    judgements = {name: dict(reversed(qrels[name].items())) for name in names}
+    with rerank.Index.build(collection.documents[::-1], tmp_path / "index") as built:
+        second = train(built, others, judgements)
     assert first.estimate == second.estimate
     assert first.model.calibration_ is not None
     assert first.model.to_dict() == second.model.to_dict()
