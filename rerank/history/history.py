@@ -141,10 +141,12 @@ class History:
                 "qrels: expected relevant documents that the index holds, got none. Use the index of the judgements."
             )
         terms = [sorted(query_terms[query_id]) for query_id in query_ids]
-        groups = query_groups(forward, terms)
+        by_terms = sorted(range(len(terms)), key=terms.__getitem__)  # the ids have no effect on the folds
+        groups = query_groups(forward, [terms[row] for row in by_terms])
         sizes = np.bincount(groups)
         shuffled = np.random.default_rng(0).permutation(len(sizes))  # the order of groups of the same size
-        folds = folds_of_groups(groups, shuffled[np.argsort(-sizes[shuffled], kind="stable")], FOLDS)
+        folds = np.empty(len(terms), np.int64)
+        folds[by_terms] = folds_of_groups(groups, shuffled[np.argsort(-sizes[shuffled], kind="stable")], FOLDS)
         return cls(query_ids, terms, doc_ids, labels, folds.tolist())
 
     def of_queries(self, query_ids: Collection[str]) -> Self:

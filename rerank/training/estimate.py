@@ -26,7 +26,7 @@ from rerank.training.cross_validation import (
     predicted,
     query_values,
 )
-from rerank.training.folds import FOLDS, assign_folds, groups_by_id
+from rerank.training.folds import FOLDS, folds_in_order, groups_by_id
 from rerank.types import Floats, Qrels, RankingData, Run, Topics
 
 DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter `metric`
@@ -100,10 +100,13 @@ class Estimate:
 def folds_of(data: RankingData, relevant: Mapping[str, int] | None = None) -> dict[str, int]:
     """Return the fold of each query; an empty dict where there are fewer groups of near duplicates than folds.
 
-    relevant  number of relevant documents of each query
+    relevant  number of relevant documents of each query, by which the folds are stratified
     """
-    groups = groups_by_id(data)
-    return assign_folds(data, FOLDS, 0, relevant, groups) if len(set(groups.values())) >= FOLDS else {}
+    groups = np.array(list(groups_by_id(data).values()))
+    if len(np.unique(groups)) < FOLDS:
+        return {}
+    strata = None if relevant is None else np.array([relevant[query_id] for query_id in data])
+    return dict(zip(data, folds_in_order(groups, FOLDS, 0, strata).tolist(), strict=True))
 
 
 def is_estimable(sources: Candidates, feature_names: Sequence[str] = ()) -> bool:

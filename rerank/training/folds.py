@@ -30,14 +30,23 @@ def assign_folds(
     """
     query_ids = list(query_ids)
     ascending = sorted(query_ids)
-    given_groups = np.array([groups[query_id] for query_id in ascending]) if groups else np.arange(len(ascending))
-    group_of, first = numbered_groups(given_groups)
-    _check_number(n_folds, len(first))
-    random_order = np.random.default_rng(random_state).permutation(len(ascending))
+    group_of = np.array([groups[query_id] for query_id in ascending]) if groups else np.arange(len(ascending))
     strata = np.array([relevant[query_id] if relevant else 0 for query_id in ascending])
-    order = np.lexsort((random_order[first], strata[first]))
-    fold_of = dict(zip(ascending, folds_of_groups(group_of, order, n_folds).tolist(), strict=True))
+    fold_of = dict(zip(ascending, folds_in_order(group_of, n_folds, random_state, strata).tolist(), strict=True))
     return {query_id: fold_of[query_id] for query_id in query_ids}
+
+
+def folds_in_order(groups: Ints, n_folds: int, random_state: int, relevant: Ints | None = None) -> Ints:
+    """Return a random fold of every query, (n_queries,) int64, which depends on the order of the queries.
+
+    groups    of near duplicates, (n_queries,)
+    relevant  as for `assign_folds`, (n_queries,)
+    """
+    group_of, first = numbered_groups(groups)
+    _check_number(n_folds, len(first))
+    random_order = np.random.default_rng(random_state).permutation(len(groups))
+    strata = np.zeros(len(groups)) if relevant is None else relevant
+    return folds_of_groups(group_of, np.lexsort((random_order[first], strata[first])), n_folds)
 
 
 def groups_by_id(data: RankingData) -> dict[str, int]:

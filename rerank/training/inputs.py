@@ -168,12 +168,17 @@ def with_depth_of_history(sources: Candidates, index: Index, qrels: Qrels) -> Ca
     return sources.at_depth(MOST_DOCUMENTS) if knows_many and not sources.is_single else sources
 
 
+def by_text(topics: Topics) -> Topics:
+    """Return topics in the order of their texts: neither their order nor their ids change what is learned from them."""
+    return Topics(dict(sorted(topics.items(), key=lambda topic: (topic[1], topic[0]))))
+
+
 def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     """Return the topics that have judgements, and their judgements; refuse topics of which none has any.
 
-    Both are in the order of the ids: that of the topics has no effect on what is trained and measured.
+    Both are in the order of the texts.
     """
-    judged = {query_id: text for query_id, text in sorted(topics.items()) if query_id in qrels}
+    judged = {query_id: text for query_id, text in by_text(topics).items() if query_id in qrels}
     if not judged:
         raise InvalidInputError(
             f"qrels: expected judgements of the topics, got none (a topic is {next(iter(topics))!r}, a judged query "

@@ -45,7 +45,7 @@ from rerank.training.estimate import (
     scorer_gain,
 )
 from rerank.training.folds import LEAST_QUERIES
-from rerank.training.inputs import TRAINED, TrainingInputs, judged_queries, sources_of, with_depth_of_history
+from rerank.training.inputs import TRAINED, TrainingInputs, by_text, judged_queries, sources_of, with_depth_of_history
 from rerank.training.teacher import with_gains
 from rerank.training.tuning import Tuning, check_tuning, fit_best
 from rerank.types import RankingData, Run, Topics
@@ -230,7 +230,7 @@ def _train_without_judgements(
 ) -> Trained:
     """Return a model of a teacher's gains, or of the labels of a log's clicks."""
     labelled = labels if isinstance(labels, Run) else set(labels.query_ids[np.unique(labels.query)].tolist())
-    topics = Topics({query_id: text for query_id, text in sorted(inputs.topics.items()) if query_id in labelled})
+    topics = Topics({query_id: text for query_id, text in by_text(inputs.topics).items() if query_id in labelled})
     learned = measured = None  # the data to learn from, and those whose labels the estimate measures
     run = Run.of({})
     if len(topics):

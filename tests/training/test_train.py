@@ -378,6 +378,17 @@ def test_order_of_documents_topics_and_judgements_changes_neither_a_model_nor_it
     assert first.model.to_dict() == second.model.to_dict()
 
 
+def test_names_of_queries_change_neither_scores_nor_the_estimate(index: rerank.Index, collection: Tiny) -> None:
+    topics, qrels = more_queries(collection)
+    named = {name: f"x{number:03}" for number, name in enumerate(reversed(topics))}
+    others = {named[name]: text for name, text in topics.items()}
+    first = train(index, topics, qrels)
+    second = train(index, others, {named[name]: labels for name, labels in qrels.items()})
+    assert first.estimate == second.estimate
+    before, after = rerank.rerank(index, first.model, topics), rerank.rerank(index, second.model, others)
+    assert {named[name]: dict(before[name]) for name in before} == {name: dict(after[name]) for name in after}
+
+
 def test_a_run_to_start_from_is_estimated_too(index: rerank.Index, collection: Tiny) -> None:
     base = index.search(collection.topics, k=50)
     model = rerank.LambdaMART(n_estimators=5, min_child_samples=5, base=replace(base, name="dense"))
