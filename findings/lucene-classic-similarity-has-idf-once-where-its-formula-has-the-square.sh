@@ -5,7 +5,7 @@
 # 50 by 2.9, not by 8.5, and a document with a common word 16 times stands above one with a rare word once, where the
 # formula has the opposite.
 # Why it matters: papers and ports that reimplement Lucene's classic scoring, or compare BM25 with it, take the formula;
-# its weights of rare words are not those of the engine, and have not been since the query norm was removed.
+# its weights of rare words are not those of the engine.
 # Source: Lucene, TFIDFSimilarity (documentation: idf(t) squared; TFIDFScorer: boost * idf, then tf and norm).
 
 set -euo pipefail

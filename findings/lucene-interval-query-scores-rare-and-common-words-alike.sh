@@ -5,8 +5,8 @@
 # the length of each match (less its least length, plus one). A pair of rare words, a pair of words that half of the
 # documents have, in a text of 4 words or of 400, is .5; no score passes 1.
 # Why it matters: beside a match query of BM25, whose scores go to 10 and more, a proximity clause by intervals (so,
-# too, the intervals query of Elasticsearch) hardly counts for names and as much as half a word for `of the`; as the
-# only query it orders by the number of matches.
+# too, the intervals query of Elasticsearch) hardly counts for names, and counts for `of the` as much; as the only query
+# it orders by the number and the gaps of matches.
 # Source: Lucene, IntervalScorer and IntervalScoreFunction.SaturationFunction (no statistics of the similarity).
 
 set -euo pipefail

@@ -5,8 +5,8 @@
 # (discountOverlaps), and the mean counts them. With a chain that keeps each word beside its stem, documents of 20
 # words, all of them, have a mean length of 40: every document is short. The order of two documents for a word that has
 # no stem and no synonym turns round.
-# Why it matters: synonyms, original words beside stems or beside folded accents, and shingles in the index switch
-# length normalisation half off, for all words; b that was tuned without them is another b with them.
+# Why it matters: synonyms, original words beside stems or beside folded accents, and shingles in the index weaken
+# length normalisation for all words; b that was tuned without them is another b with them.
 # Source: Lucene, BM25Similarity.computeNorm (numOverlap is taken off) and avgFieldLength (sumTotalTermFreq / docCount).
 
 set -euo pipefail
