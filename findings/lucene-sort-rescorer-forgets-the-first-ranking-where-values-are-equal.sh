@@ -3,7 +3,7 @@
 # order of the first search.
 # Behaviour: in Lucene 9.9.1 (in Pyserini 1.6.0) documents with the same value come in the order of their numbers in the
 # index. The two documents in stock, first and third of the search for `oak`, come third first. A Sort of the field and
-# then of the score keeps the order only if it is written so; the scores of the first search are then computed again.
+# then of SortField.FIELD_SCORE keeps the order.
 # Why it matters: values that many documents share (in stock, year, language, a class) turn a ranking into the order of
 # indexing, in each class, and nothing of the first search is left but which documents it found.
 # Source: Lucene, SortRescorer.rescore (hits are sorted by number and collected by a TopFieldCollector).
@@ -17,7 +17,8 @@ trap 'rm -rf "$folder"' EXIT
 "$folder/venv/bin/pip" install -q --disable-pip-version-check --no-deps pyserini==1.6.0
 
 expected='first search: oak three times, oak twice, oak once
-in stock first: oak once, oak three times, oak twice'
+in stock: oak once, oak three times, oak twice
+in stock, then score: oak three times, oak once, oak twice'
 
 observed=$("$folder/venv/bin/python" -W ignore - 2> "$folder/log" <<'EOF'
 from importlib.util import find_spec
@@ -34,18 +35,20 @@ texts = {"oak once": ("oak x x x", 1), "oak twice": ("oak oak x x", 0), "oak thr
 directory = lucene.store.ByteBuffersDirectory()
 config = lucene.index.IndexWriterConfig(lucene.analysis.core.WhitespaceAnalyzer())
 writer = lucene.index.IndexWriter(directory, config)
-for text, stock in texts.values():
+for text, number in texts.values():
     document = lucene.document.Document()
     document.add(lucene.document.TextField("text", text, lucene.document.Field.Store.NO))
-    document.add(lucene.document.NumericDocValuesField("in stock", stock))
+    document.add(lucene.document.NumericDocValuesField("in stock", number))
     writer.addDocument(document)
 writer.close()
 searcher = lucene.search.IndexSearcher(lucene.index.DirectoryReader.open(directory))
 first = searcher.search(lucene.search.TermQuery(lucene.index.Term("text", "oak")), 10)
-field = lucene.search.SortField("in stock", lucene.search.SortField.Type.INT, True)
-second = lucene.search.SortRescorer(lucene.search.Sort(field)).rescore(searcher, first, 10)
-for name, documents in (("first search", first), ("in stock first", second)):
-    print(f"{name}:", ", ".join(list(texts)[hit.doc] for hit in documents.scoreDocs))
+print("first search:", ", ".join(list(texts)[hit.doc] for hit in first.scoreDocs))
+SortField = lucene.search.SortField
+stock = SortField("in stock", SortField.Type.INT, True)
+for name, fields in (("in stock", [stock]), ("in stock, then score", [stock, SortField.FIELD_SCORE])):
+    second = lucene.search.SortRescorer(lucene.search.Sort(*fields)).rescore(searcher, first, 10)
+    print(f"{name}:", ", ".join(list(texts)[hit.doc] for hit in second.scoreDocs))
 EOF
 ) || { cat "$folder/log" >&2; exit 1; }
 echo "$observed"
