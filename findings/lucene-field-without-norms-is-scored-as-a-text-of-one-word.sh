@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Guess: a field without norms (norms: false in Elasticsearch, omitNorms in Solr) is scored without lengths, as with b =
-# 0: one occurrence has the share 1 / (1 + k1) of the weight.
+# Guess: a field without norms (norms: false in Elasticsearch, omitNorms in Solr) is scored without lengths, as if b
+# were 0: one occurrence has the share 1 / (1 + k1) of the weight.
 # Behaviour: in Lucene 9.9.1 (in Pyserini 1.6.0) every document of the field has the length 1, which BM25 compares with
 # the mean length, and that is still counted. In texts of 1,000 words a first occurrence has .77 of the weight (b = 0:
 # .45) and four have .93 (.77): k1 is a fourth of what was set. The document with the word four times falls below one
