@@ -3,10 +3,9 @@
 # again does in Qdrant, Pinecone and Weaviate: what the new metadata do not name is gone.
 # Behaviour: chromadb 1.5.9 merges the new metadata into the old ones, and keeps the old text where none is given. A
 # document that was a draft is still found by the filter for drafts, and one that got another vector has the old text.
-# Why it matters: an index that is kept up to date by upsert finds documents by what they no longer are, and differs from
-# one that is built anew from the same files; filters by date, tenant or state are what such metadata are for.
-# Source: Chroma, rust/segment/src (materialize_logs, merge of metadata for Upsert); the section of the documentation on
-# updating says nothing of it.
+# Why it matters: an index that is kept up to date by upsert finds documents by what they no longer are, and differs
+# from one that is built anew from the same files; filters by date, tenant or state are what such metadata are for.
+# Source: Chroma, rust/segment/src/sqlite_metadata.rs (how an upsert of a record that is there writes its metadata).
 
 set -euo pipefail
 
