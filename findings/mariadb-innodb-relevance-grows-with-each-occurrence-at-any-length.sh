@@ -13,7 +13,7 @@ folder=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server"; wait; rm -rf "$folder"' EXIT
 cd "$folder"
-apt-get -qq download mariadb-server mariadb-server-core mariadb-client-core libmariadb3 liburing2 libaio1 2>/dev/null
+apt-get -qq download mariadb-server mariadb-server-core mariadb-client-core libmariadb3 liburing2 libaio1
 for package in *.deb; do
     dpkg -x "$package" .
 done
