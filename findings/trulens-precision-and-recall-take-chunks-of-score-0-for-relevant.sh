@@ -20,7 +20,7 @@ expected='good, unjudged: precision 0.5, recall 0.33, mrr 1.0, hit rate 1.0, ndc
 bad, worse: precision 1.0, recall 0.67, mrr 1.0, hit rate 1.0, ndcg 0.0'
 
 cd "$folder"
-observed=$(HOME="$folder" TRULENS_OTEL_TRACING=0 "$folder/venv/bin/python" -W ignore - 2>/dev/null <<'EOF'
+observed=$(HOME="$folder" TRULENS_OTEL_TRACING=0 "$folder/venv/bin/python" -W ignore - <<'EOF'
 from trulens.feedback import GroundTruthAgreement
 from trulens.feedback.llm_provider import LLMProvider
 
