@@ -49,6 +49,7 @@ SAID_ALWAYS = "each command that reads it says so"
 DEPTH = 10  # documents of a query whose judgements are counted
 _BLOCK = 256  # test queries that are compared with all training queries at once
 _WORD = re.compile(r"\w+")
+_NO_TOPIC = re.compile(rb'\s*\{(\s*"[^"]*"\s*:\s*\{\s*"[^"]*"\s*:\s*-?[\d.]|.*"(is_?)?(click(ed)?|action_name)"\s*:)')
 _MODEL = re.compile(  # of this package, LightGBM, RankLib and XGBoost
     rb'\s*(\{"format": ?"rerank-model"|tree\r?\n|(##.*\n)+\s*<ensemble|\{"learner"|\{L)'
 )
@@ -127,7 +128,7 @@ def kind_of(path: Path) -> str:
             path,
             None,
             f"expected rows of qrels, a run, topics or features, got {first}. Say what it is with --qrels, --run, "
-            "--topics or --data.",
+            "--topics or --data; give logs of clicks to `rerank clicks`.",
         )
     return kinds.most_common(1)[0][0]
 
@@ -135,8 +136,8 @@ def kind_of(path: Path) -> str:
 def _kind(line: bytes) -> str | None:
     """Return the kind of file that a line fits."""
     fields = line.split()
-    if line.lstrip().startswith((b"{", b"<")):
-        return "topics"
+    if line.lstrip().startswith((b"{", b"<")):  # a run in JSON and a log of clicks are read by no reader here
+        return None if _NO_TOPIC.match(line) else "topics"
     if len(fields) > 1 and b":" in fields[1] and finite_number(fields[0]) is not None:
         return "qrels" if (*fields, b"")[2].startswith(b"#") else "data"  # a judgement list
     if line.count(b"\t") == 1:

@@ -214,7 +214,7 @@ def _as_another_file(error: RerankError) -> str:
         return message
     if kind == DATA and refused["expected"] in ("a finite number as label", "`qid:"):  # its own reader refuses it
         return message
-    return f"{refused[0]}. It looks like {kind}: check the order of the arguments."
+    return f"{refused[0]}. It looks like {kind}: check the arguments and their order."
 
 
 def _refusal(error: OSError) -> str:

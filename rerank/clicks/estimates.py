@@ -230,6 +230,8 @@ def estimate_clicks(
     if not clicks.clicked.any():
         raise InvalidInputError("clicks: expected at least one click, got none. Give a log with clicks.")
     check_known("click model", model, MODELS)
+    if theta is not None and model != "pbm":
+        raise InvalidInputError(f"theta: expected it for the model pbm alone, got it for {model}. Leave it out.")
     found = MODELS[model](clicks, prior, None if theta is None else checked_theta(theta, clicks))
     lists = np.bincount(clicks.query[clicks.list_ptr[:-1]], minlength=len(clicks.query_ids))
     notes = found.notes

@@ -54,6 +54,9 @@ class EvalOptions:
     remove_query: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("complete", "judged_only", "remove_query"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise InvalidInputError(f"{name}: expected True or False, got {getattr(self, name)!r}.")
         for name, value in (("depth", self.depth), ("level", self.level)):
             if value is not None and (not isinstance(value, int | np.integer) or value < 1):
                 raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {value!r}.")
@@ -101,6 +104,8 @@ class EvaluationResult(Shown):
     def __getitem__(self, measure: object) -> float:
         """Return the figure of a measure over the queries: their mean, or as `Measure.averaging` says."""
         name = self._name(measure)
+        if name in self.texts:
+            raise InvalidInputError(f"measure {name}: expected one that is a number, got one of texts. Read per_query.")
         return self.kinds[name].average(self.values[name])
 
     def __iter__(self) -> Iterator[str]:
@@ -156,9 +161,9 @@ class EvaluationResult(Shown):
 
     def _name(self, measure: object) -> str:
         name = measure if isinstance(measure, str) and measure in self.values else parse_measure(measure).name
-        if name not in self.values:
+        if name not in self.kinds:
             raise InvalidInputError(
-                f"measure {name}: expected one of {', '.join(self.values)}. Evaluate with it to have it."
+                f"measure {name}: expected one of {', '.join(self.kinds)}. Evaluate with it to have it."
             )
         return name
 

@@ -43,8 +43,8 @@ JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
 BEGINNING = 1 << 16  # bytes by which the format is detected
 # Where hits have the fields: of Elasticsearch and OpenSearch (two), Vespa, Typesense, Qdrant, Weaviate, Pinecone,
-# LlamaIndex, Milvus; and texts that they have beside them. What has other texts beside one of these names is no hit.
-_INSIDE = ("_source", "fields", "document", "payload", "properties", "metadata", "node", "entity")
+# LlamaIndex, Milvus, Cohere, Vertex; and texts that they have beside them. What has others beside them is no hit.
+_INSIDE = ("_source", "fields", "document", "payload", "properties", "metadata", "node", "entity", "data", "structData")
 _BESIDE = {"put", "uuid", "id", "source", "class", "collection", "type", "page_content", "class_name", "sort"}
 
 
@@ -225,18 +225,19 @@ def of_hit(document: Any) -> Any:
     """
     if type(document) is tuple and len(document) == 2 and isinstance(document[1], Real):
         document = document[0]
-    document = document if isinstance(document, dict) else _members(document)
+    document = _members(document)
     if not isinstance(document, Mapping):
         return document
-    name = next((name for name in _INSIDE if name in document and isinstance(document[name], Mapping)), None)
+    inside = {name: of_hit(document[name]) for name in _INSIDE if name in document}
+    name = next((name for name in inside if isinstance(inside[name], Mapping)), None)
     if name is None:
         return document
-    beside = (str(key) for key, value in document.items() if _is_text(value))
+    beside = (str(key) for key, value in document.items() if key != name and text_of(value) is not None)
     if name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in beside):
         return document
     fields = {
         key: value[0] if isinstance(value, list) and len(value) == 1 else value
-        for key, value in document[name].items()
+        for key, value in inside[name].items()
         if key not in ("sddocname", "documentid")  # of Vespa
     }
     text = {"page_content": document["page_content"]} if "page_content" in document else {}  # of LangChain
@@ -245,13 +246,25 @@ def of_hit(document: Any) -> Any:
 
 
 def _members(document: Any) -> Any:
-    """Return an object of pydantic, a dataclass or a row of a database as a mapping; other documents as they are."""
+    """Return an object or a row of a database as a mapping; what has no members as it is."""
+    if isinstance(document, dict):
+        return document
     read = getattr(document, "_asdict", None) or getattr(document, "model_dump", None)
     if read:
         return read()
     if is_dataclass(document):
         return {field.name: getattr(document, field.name) for field in fields_of(document)}
-    return dict(document) if callable(getattr(document, "keys", None)) else document
+    return (
+        dict(document) if callable(getattr(document, "keys", None)) else getattr(document, "__dict__", None) or document
+    )
+
+
+def text_of(value: Any) -> str | None:
+    """Return a text, or those of a list and of objects with `text` (Bedrock, OpenAI) as one; None of other values."""
+    parts = value if isinstance(value, list) else [value]
+    found = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    texts = [text for text in found if isinstance(text, str)]
+    return " ".join(texts) if parts and len(texts) == len(parts) else None
 
 
 def pop_id(members: dict[str, Any], keys: Sequence[str]) -> str:

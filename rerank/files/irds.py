@@ -16,6 +16,7 @@ from typing import Any
 from rerank.errors import FileFormatError, InvalidInputError, shown, suggestion
 from rerank.files.line_records import check_ids, refuse_repeats
 from rerank.files.source import FileLike, of_line
+from rerank.runtime.registry import exception_text
 from rerank.types import Qrels, SubtopicQrels, query_rows
 
 PREFIX = "irds:"
@@ -129,10 +130,9 @@ def _read(name: str, part: str, data_set: Any) -> Iterator[Any]:
             is_empty = False
             yield entry
     except Exception as error:
-        reason = " ".join(str(error).split())[:200]
         raise InvalidInputError(
-            f"{PREFIX}{name}: expected its {_HAS[part]}, got {type(error).__name__}: {reason}. Check the network and "
-            f"the disk, and what ir_datasets documents on {name}."
+            f"{PREFIX}{name}: expected its {_HAS[part]}, got {exception_text(error)}. Check the network and the disk, "
+            f"and what ir_datasets documents on {name}."
         ) from error
     if is_empty:
         raise InvalidInputError(f"{PREFIX}{name}: expected {_HAS[part]}, got none. Name another data set.")

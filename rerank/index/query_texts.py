@@ -9,15 +9,15 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown
 from rerank.files.corpus import of_hit
 from rerank.files.json_lines import hits_of
+from rerank.lucene.documents import is_text
 from rerank.lucene.text_documents import DocumentReader, ReadDocument
 from rerank.types import UNNAMED, Floats, Run, Topics, pointers
 from rerank.types.data_frames import HEADERS, frame_rows, is_frame, is_missing, plain_name
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 
 MOST_TEXTS = 1 << 20  # of one call
-# Attributes of answers that have the hits: of Elasticsearch's client, Qdrant, Weaviate, and elasticsearch.dsl.
-_AS_DICT = "to_dict"
-_HOLDS = ("body", "points", "objects", _AS_DICT)
+# Attributes of answers that have the hits: of Elasticsearch, Qdrant, Weaviate, Pinecone, Solr, Vespa, Supabase.
+_HOLDS = ("body", "points", "objects", "matches", "docs", "hits", "data")
 _COLUMNS = {"ids": "id", "documents": "text", "metadatas": "metadata"}  # of Chroma's answers
 
 
@@ -137,18 +137,30 @@ def _hits_in(documents: Any) -> Any:
     """Return the hits in the whole answer of a search engine or vector store; other documents as they are."""
     if isinstance(documents, tuple) and len(documents) == 2 and isinstance(documents[0], list):
         documents = documents[0]  # the other is where the next page of Qdrant's begins
-    name = next((name for name in _HOLDS if hasattr(documents, name)), None)
-    answer = documents if name is None else getattr(documents, name)
-    answer = answer() if callable(answer) else answer
+    held = (getattr(documents, name, None) for name in _HOLDS)
+    answer = next((each for each in held if isinstance(each, list | Mapping)), documents)
+    if answer is documents and hasattr(
+        documents, "to_dict"
+    ):  # of elasticsearch.dsl, but a column of pandas has it, too
+        answer = documents.to_dict()
     if not isinstance(answer, Mapping):
         return _of_one_query(answer)
     if isinstance(answer.get("ids"), list) and _COLUMNS.keys() <= answer.keys():
         columns = {_COLUMNS[name]: _of_one_query(answer[name]) for name in _COLUMNS if answer[name] is not None}
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     hits = hits_of(answer)
-    if any(hit is answer for hit in hits):
-        return documents if name == _AS_DICT else answer  # a column of pandas has it, too
-    return hits
+    found = _rows_in(answer) if any(hit is answer for hit in hits) else hits
+    return documents if found is None else found
+
+
+def _rows_in(answer: Mapping[Any, Any]) -> list[Any] | None:
+    """Return the only list of objects in an answer, or in the mappings without text that it has; else None."""
+    values = list(answer.values())
+    rows = [each for each in values if isinstance(each, list) and each and isinstance(of_hit(each[0]), Mapping)]
+    if not rows:
+        inside = [each for each in values if isinstance(each, Mapping) and not any(map(is_text, each.values()))]
+        rows = [found for found in map(_rows_in, inside) if found is not None]
+    return rows[0] if len(rows) == 1 else None
 
 
 def _of_one_query(hits: Any) -> Any:

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from rerank.errors import InvalidInputError, check_known, shown
-from rerank.files.corpus import ID_KEYS
+from rerank.files.corpus import ID_KEYS, text_of
 from rerank.files.line_records import finite_number
 from rerank.lucene.documents import field_order, is_text, joined_texts
 from rerank.runtime.fields import is_unicode
@@ -18,8 +18,12 @@ from rerank.types.data_frames import number_of, plain_value
 
 MOST_CHARACTERS = 1 << 24  # of one text
 # Under which stores have the text of a document, and what else they know of it, where these are no fields.
-TEXT_KEYS = ("page_content", "text", "content", "body", "document", "passage", "chunk")
+TEXT_KEYS = (
+    *("page_content", "text", "content", "body", "document"),
+    *("passage", "chunk", "passage_text", "chunk_text", "snippet", "abstract"),
+)
 METADATA_KEYS = ("metadata", "meta")
+_OF_HITS = {*ID_KEYS, "score", "distance", "similarity", "rank", "version", "uuid", "objectID"}  # beside the fields
 # Without possessive quantifiers, which Python before 3.11.5 matches wrongly.
 _FIRST_SENTENCE = re.compile(r"\s*(\S[^\n]{0,199}?(?:[.!?](?=\s)|[。！？]|(?=\n)))\s*(?=\S)")
 
@@ -114,12 +118,13 @@ class DocumentReader:
             for name, value in document.items():
                 if type(value) is str and name in self._fields:
                     texts[name] = value
-                elif name in self._known or not (name in ID_KEYS or str(name)[:1] in ("_", "@")):  # `_version_`
+                elif name in self._known or not (name in _OF_HITS or str(name)[:1] in ("_", "@")):  # `_version_`
                     self._add_other(name, value, texts, numbers)
         else:
+            example = f"e.g. {{{self._field!r}: 'heat flow'}}"
             raise InvalidInputError(
-                f"expected text, or a mapping of fields, got {type(document).__name__}. Pass e.g. "
-                f"{{{self._field!r}: 'heat flow'}}."
+                f"expected text, or a mapping of fields, got {type(document).__name__}. Pass "
+                f"{'the list of hits alone' if isinstance(document, list) else example}."
             )
         for name, text in texts.items():
             if len(text) > MOST_CHARACTERS:
@@ -183,7 +188,7 @@ def of_store(document: Mapping[Any, Any], known: Collection[str], field: str) ->
     metadata = metadata_of(document)
     if field in document and metadata is None:
         return document
-    names = [name for name in (field, *TEXT_KEYS) if isinstance(document.get(name), str)]
+    names = [name for name in (field, *TEXT_KEYS) if text_of(document.get(name)) is not None]
     unknown = [name for name in names if name not in known] if field not in document else []
     if not unknown and (metadata is None or not names):
         return document
@@ -191,7 +196,8 @@ def of_store(document: Mapping[Any, Any], known: Collection[str], field: str) ->
     own = {name: value for name, value in own.items() if value is not None}
     if not unknown:
         return own
-    return {**own, field: document[unknown[0]]} if own else str(document[unknown[0]])
+    text = str(text_of(document[unknown[0]]))
+    return {**own, field: text} if own else text
 
 
 def check_characters(texts: Mapping[str, str], location: str) -> None:

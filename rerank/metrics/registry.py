@@ -86,7 +86,7 @@ class TrecName:
         """Return the parameters of each measure that the name means with a suffix; none if the suffix is invalid."""
         if text is None:
             return [{self.parameter or "": value} for value in self.cutoffs] or [{}]
-        if self.parameter is None:
+        if self.parameter is None or "_" in text:  # Python reads 5_10 as 510
             return []
         try:
             if "=" in text:

@@ -36,6 +36,7 @@ from rerank.rankers.probability_map import logistic
 from rerank.runtime.fields import REMEDY
 from rerank.runtime.json_text import ParseFault, check_nesting
 from rerank.service.settings import ServiceError
+from rerank.types.data_frames import plain_name
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 from rerank.types.retriever import Passage
 
@@ -45,8 +46,11 @@ RERANK_PATHS = (
     *("/rerank", "/v1/rerank", "/v2/rerank", "/reranking", "/v1/reranking", *SCORE_PATHS, NIM_PATH),
     "/infinity/rerank",
 )
-# Of NVIDIA NIM and /score.
-_NAMES = {"passages": "documents", "text_1": "query", "queries": "query", "text_2": "documents"}
+# Of NVIDIA NIM, /score, and Mixedbread and Elasticsearch.
+_NAMES = {
+    **{"passages": "documents", "text_1": "query", "queries": "query", "text_2": "documents"},
+    **{"input": "documents", "return_input": "return_documents"},
+}
 MOST_FIELDS = 64
 MOST_QUERIES = 32
 QUERY_CHARACTERS = 4000
@@ -217,9 +221,10 @@ class Body(BaseModel):
         for key in value:
             if key in cls.model_fields or key in cls.ignored:
                 continue
-            near = get_close_matches(key, cls.model_fields, n=1, cutoff=0.75) if len(key) < 64 else []
+            known = {plain_name(name): name for name in cls.model_fields}
+            near = get_close_matches(plain_name(key), known, n=1, cutoff=0.8) if len(key) < 64 else []
             if near and value[key] is not None:
-                raise _refused("a known key", shown(key), f"Did you mean {near[0]!r}?")
+                raise _refused("a known key", shown(key), f"Did you mean {known[near[0]]!r}?")
             if not cls.other_keys:
                 raise _refused(f"keys {', '.join(cls.model_fields)}", shown(key), "Leave it out.")
         present = {key: member for key, member in value.items() if member is not None}
@@ -460,6 +465,8 @@ class Rerank(Ranked):
         results = []
         for number, score in best:
             entry = {"index": number, "relevance_score": score, **passages.get(number, {})}
+            if voyage:
+                entry["score"] = score  # of Mixedbread
             if self.return_documents:
                 item = self.items[number]
                 document = {_TEXT: item} if isinstance(item, str) else dict(item)

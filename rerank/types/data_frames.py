@@ -53,14 +53,14 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     TEXT: ("text", "query"),
     TOPIC_ID: ("query_id", "qid"),
 }
-HEADERS = ("qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber")
+HEADERS = ("qid", "queryid", "topicid", "topid", "qno", "topicno", "querynumber", "topicnumber")
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {  # as `plain_name` gives them; of several the first is meant
-    QUERY_ID: (*HEADERS, "topic", "query"),
-    DOC_ID: ("docno", "docid", "corpusid", "pid", "did", "doc", "documentid", "document"),
+    QUERY_ID: (*HEADERS, "topic", "query", "querytext"),
+    DOC_ID: ("docno", "docid", "corpusid", "pid", "did", "doc", "documentid", "document", "productid", "itemid"),
     SCORE: ("score",),
     RANK: ("rank",),
-    LABEL: ("label", "relevance", "rel", "score"),
-    TEXT: ("text", "query", "title", "input", "question", "topic"),
+    LABEL: ("label", "relevance", "rel", "rating", "grade", "score"),
+    TEXT: ("text", "query", "querytext", "title", "input", "question", "topic"),
     TOPIC_ID: ("id", *HEADERS, "number", "topic"),
 }
 _VALUES = {  # of lists of documents: how they get values

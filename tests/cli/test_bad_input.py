@@ -56,13 +56,13 @@ FILES = {
 CASES = {
     "run for qrels": (
         "evaluate bm25.run qrels.txt",
-        r"bm25\.run:1: .* got 6\. It looks like a run: check the order of",
+        r"bm25\.run:1: .* got 6\. It looks like a run: check the arguments and their order",
     ),
     "qrels for topics": (
         "retrieve index qrels.txt -o out",
-        r"qrels\.txt:1: .* It looks like judgements: check the order",
+        r"qrels\.txt:1: .* It looks like judgements: check the arguments",
     ),
-    "topics for a run": ("evaluate qrels.txt topics.tsv", r"topics\.tsv:1: .* It looks like topics: check the order"),
+    "topics for a run": ("evaluate qrels.txt topics.tsv", r"topics\.tsv:1: .* It looks like topics: check the arg"),
     "index for a model": (
         "rerank model.json index topics.tsv -o out",
         r"index: .* got a folder\. It looks like an index:",
@@ -74,7 +74,7 @@ CASES = {
     ),
     "model for topics": (
         "retrieve index model.json -o out",
-        r"model\.json:1: .* It looks like a model: check the order",
+        r"model\.json:1: .* It looks like a model: check the arguments",
     ),
     "topics for a model": (
         "rerank index topics.tsv model.json -o out",
@@ -82,11 +82,11 @@ CASES = {
     ),
     "run for data": (
         "rank model.json bm25.run -o out",
-        r"bm25\.run: .* got another\. It looks like a run: check the order",
+        r"bm25\.run: .* got another\. It looks like a run: check the arguments",
     ),
     "data for a run": (
         "evaluate qrels.txt bad/flat.svm",
-        r"flat\.svm:1: .* It looks like ranking data: check the order",
+        r"flat\.svm:1: .* It looks like ranking data: check the arguments",
     ),
     "data whose labels are words": ("train bad/words.svm -o out", r"words\.svm:1: .*got 'good'\. Correct the label"),
     "data with queries in comments": ("train bad/late.svm -o out", r"late\.svm:1: .*, got none\. Write it"),

@@ -127,6 +127,8 @@ def test_what_cannot_be_estimated_is_refused(judged: Judged) -> None:
         estimate_clicks(clicks).grades(0)
     with pytest.raises(InvalidInputError, match=r"click model: expected a known name, got 'pbmm'"):
         estimate_clicks(clicks, "pbmm")
+    with pytest.raises(InvalidInputError, match=r"theta: expected it for the model pbm alone, got it for ctr"):
+        estimate_clicks(clicks, "ctr", theta=[1.0])
     with pytest.raises(InvalidInputError, match=r"prior: expected a number from 0, got -1"):
         estimate_clicks(clicks, prior=-1.0)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.doctor import Finding, as_text, examine, kind_of, read_sources
+from rerank.errors import FileFormatError
 from rerank.files.data import write_data
 from rerank.files.trec import read_qrels
 from rerank.types import RankingData
@@ -208,6 +209,15 @@ def test_real_folds_give_notes_alone(shared_data: Path) -> None:
 def test_kind_is_detected_by_the_first_lines(text: str, kind: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text(text)
     assert kind_of(tmp_path / "file") == kind
+
+
+@pytest.mark.parametrize(
+    "text", ['{"q1": {"d1": 1.5}}', '{"query": "heat", "clicked": 1}\n', '{"action_name": "click", "query_id": "1"}\n']
+)
+def test_runs_in_json_and_logs_of_clicks_are_no_topics(text: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text(text)
+    with pytest.raises(FileFormatError, match="expected rows of qrels, a run, topics or features, got"):
+        kind_of(tmp_path / "file")
 
 
 FINDINGS = [Finding("error", "a", 2, "a:3: x", "y"), Finding("note", "b", 1, "z", "w")]

@@ -72,6 +72,21 @@ def test_policy_says_which_queries_count() -> None:
     assert "mean over 2 queries: all that are judged" in evaluate(qrels, run, complete=True).policy
 
 
+def test_a_measure_of_texts_has_them_by_query_and_no_figure() -> None:
+    result = evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, ["relstring"])
+    assert result.per_query["relstring"] == {"q": "1"}
+    with pytest.raises(
+        InvalidInputError, match="measure RelString@10: expected one that is a number, got one of texts"
+    ):
+        result["relstring"]
+
+
+@pytest.mark.parametrize("name", ["complete", "judged_only", "remove_query"])
+def test_an_option_that_is_no_truth_value_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInputError, match=f"{name}: expected True or False, got 'no'"):
+        evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, **{name: "no"})  # type: ignore[arg-type]
+
+
 def test_policy_says_which_rules_are_in_force() -> None:
     names = ["AP", "GMAP", "NumQ", "iprec_at_recall_0.10", "11pt_avg", "AvgIPrec(rounding='up')"]
     result = evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, names, depth=5, judged_only=True, level=2)

@@ -14,6 +14,7 @@ from contextlib import closing
 from copy import deepcopy
 from dataclasses import make_dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -283,6 +284,11 @@ HITS: dict[str, Hits] = {
     "solr": lambda fields: {"id": "7", "_version_": 17, **fields},
     "azure": lambda fields: {"@search.score": 1.5, "@search.highlights": None, "id": "7", **fields},
     "meilisearch": lambda fields: {"id": 7, "_rankingScore": 0.5, "_formatted": fields, **fields},
+    "cohere": lambda fields: {"id": "7", "data": fields},
+    "vertex": lambda fields: {"id": "7", "document": {"id": "7", "structData": fields}},
+    "row of a database": lambda fields: {**fields, "distance": 0.5, "rank": 1},
+    "object": lambda fields: SimpleNamespace(**fields),
+    "object in another": lambda fields: SimpleNamespace(document=SimpleNamespace(**fields), score=0.5),
     "dataclass": lambda fields: make_dataclass("Page", fields)(**fields),
     "dataclass with slots": lambda fields: make_dataclass("Page", fields, slots=True)(**fields),
     "named tuple": lambda fields: namedtuple("Page", fields)(**fields),
@@ -308,6 +314,11 @@ STORED: dict[str, Hits] = {
     "lancedb": lambda fields: {"text": fields["body"], "title": fields["title"], "vector": [0.5], "_distance": 0.5},
     "milvus": lambda fields: {"id": 7, "distance": 0.5, "entity": {"chunk": fields["body"], "title": fields["title"]}},
     "qdrant": lambda fields: {"id": 7, "payload": {"document": fields["body"], "title": fields["title"], "url": "a"}},
+    "bedrock": lambda fields: {"content": {"text": fields["body"]}, "metadata": {"title": fields["title"]}},
+    "openai": lambda fields: {
+        "content": [{"type": "text", "text": fields["body"]}],
+        "metadata": {"title": fields["title"]},
+    },
     "redis": lambda fields: {"id": "7", "vector_distance": "0.5", "passage": fields["body"], "title": fields["title"]},
 }
 
@@ -417,6 +428,11 @@ ANSWERS: dict[str, Callable[[list[dict[str, str]]], Any]] = {  # of the clients 
     "weaviate": lambda rows: _answer(objects=[_answer(uuid="7", properties=row) for row in rows]),
     "milvus": lambda rows: [[{"id": 7, "distance": 0.5, "entity": row} for row in rows]],
     "elasticsearch": lambda rows: _answer(body={"hits": {"hits": [{"_id": "7", "_source": row} for row in rows]}}),
+    "weaviate, GraphQL": lambda rows: {"data": {"Get": {"Page": rows}}},
+    "pinecone, records": lambda rows: {"result": {"hits": [{"_id": "7", "fields": row} for row in rows]}, "usage": {}},
+    "haystack": lambda rows: {"retriever": {"documents": rows}},
+    "tavily": lambda rows: {"query": "amber", "results": rows, "images": []},
+    "solr": lambda rows: _answer(docs=rows, hits=2),
     "elasticsearch.dsl": lambda rows: _answer(to_dict=lambda: {"hits": {"hits": [{"_source": row} for row in rows]}}),
 }
 
@@ -433,6 +449,9 @@ def test_answers_to_several_queries_and_columns_are_no_hits_of_one(of_text: Path
     column = _answer(to_dict=lambda: {0: "water"})
     with pytest.raises(InvalidInputError, match=r"documents: expected a list of texts, .* got Answer"):
         rerank.rerank_texts(of_text, "amber", column)
+    several = {"organic": [{"title": "amber"}], "related": [{"title": "stone"}]}
+    with pytest.raises(InvalidInputError, match=r"documents: organic: .* got list\. Pass the list of hits alone\."):
+        rerank.rerank_texts(of_text, "amber", several)
 
 
 def test_documents_without_any_text_are_refused_with_their_keys(of_text: Path) -> None:

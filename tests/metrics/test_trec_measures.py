@@ -236,6 +236,7 @@ def test_level_is_that_of_measures_that_do_not_name_their_own() -> None:
         ("Unjudged", "Unjudged: expected a cutoff of at least 1, got None"),
         ("RBPResidual(p=1)", "RBPResidual: expected p between 0 and 1, got 1"),
         ("P.5,10", "expected one measure, got several in 'P.5,10'"),
+        ("P_5_10", "expected a known name, got 'P_5_10'"),
         ("map.5", "measure: expected NAME, NAME@CUTOFF or"),
     ],
 )

@@ -433,7 +433,7 @@ FAULTS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "number": ("wing", ["flow", 7], {}, r"documents: 1: expected text, or a mapping of fields, got int"),
     "none": ("wing", [None], {}, r"documents: 0: expected text, or a mapping of fields, got NoneType"),
     "field": ("wing", [{"tilte": "x"}], {}, r"documents: 0: expected fields of the index \(.*\), got 'tilte'"),
-    "number field": ("wing", [{"rank": 3}], {}, r"documents: 0: expected fields of the index \(.*\), got 'rank'"),
+    "number field": ("wing", [{"price": 3}], {}, r"documents: 0: expected fields of the index \(.*\), got 'price'"),
     "value": ("wing", [{"title": 3}], {}, "documents: 0: expected text in field 'title', got int"),
     "nested": ("wing", [{"title": {"a": "b"}}], {}, "documents: 0: expected text in field 'title', got dict"),
     "plain field": ("wing", ["flow"], {"field": "tilte"}, "field: expected a known name, got 'tilte'"),

@@ -291,6 +291,14 @@ def test_rerank_answers_vllm_and_nvidia_nim_in_their_forms(server: Running) -> N
     assert server.post("/v1/ranking", body).json() == {
         "rankings": [{"index": each["index"], "logit": each["relevance_score"]} for each in raw["results"]]
     }
+    mixedbread = {"query": "amber", "input": texts, "top_k": 2, "return_input": False, "instruction": "Rank"}
+    ranked = server.post("/v1/reranking", {**mixedbread, "raw_scores": True}).json()["data"]
+    assert [(each["index"], each["score"]) for each in ranked] == [
+        (each["index"], each["relevance_score"]) for each in raw["results"]
+    ]
+    assert "document" not in ranked[0]
+    misspelt = server.post("/rerank", {"query": "amber", "documents": texts, "topN": 1}).json()["error"]
+    assert (misspelt["found"], misspelt["remedy"]) == ("'topN'", "Did you mean 'top_n'?")
     refused = server.post("/v1/ranking", {**body, "documents": texts}).json()["error"]
     assert (refused["place"], refused["expected"]) == ("body", "one query and one list of documents")
 
@@ -344,7 +352,7 @@ def test_rerank_takes_hits_of_an_engine_and_the_body_of_an_xinference_client(ser
     ]
     assert all("document" not in each for each in results)
     refused = server.post("/v1/rerank", {"model": "model", "input": {"query": "amber", "documents": texts}}).json()
-    assert refused["error"]["found"] == "'model, input'"
+    assert refused["error"]["expected"] == "the key query"
 
 
 def test_models_names_what_requests_can_ask_for(server: Running) -> None:

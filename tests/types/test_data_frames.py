@@ -269,13 +269,16 @@ NAMES = {  # of MTEB and BEIR, trectools, ranx and others: query, document, labe
     "query docid rel": {"q": {"a": 1}},
     "q_id doc_id score": {"q": {"a": 1}},
     "Topic DocNo Relevance": {"q": {"a": 1}},
+    "query_id product_id label": {"q": {"a": 1}},
+    "Query Text,Doc ID,Rating": {"q": {"a": 1}},
 }
 
 
 @pytest.mark.parametrize("names", NAMES)
 def test_judgements_are_read_by_the_names_of_columns_of_other_tools(names: str) -> None:
-    row = dict(zip(names.split(), ["q", "a", 1], strict=True))
-    for table in (pd.DataFrame([row]), [row], iter([row]), pd.DataFrame([row]).set_index(names.split()[0])):
+    columns = names.split("," if "," in names else " ")
+    row = dict(zip(columns, ["q", "a", 1], strict=True))
+    for table in (pd.DataFrame([row]), [row], iter([row]), pd.DataFrame([row]).set_index(columns[0])):
         assert dict(Qrels.of(table)) == NAMES[names]
 
 
