@@ -142,9 +142,8 @@ def _kind(line: bytes) -> str | None:
         return "qrels" if (*fields, b"")[2].startswith(b"#") else "data"  # a judgement list
     if line.count(b"\t") == 1:
         return "topics"
-    if len(fields) == len(QRELS.columns) and parse_label(fields[QRELS.value]) is not None:
-        return "qrels"
-    if len(fields) == 3 and is_header(text(fields[0])):  # a file of BEIR
+    is_of_beir = len(fields) == 3 and is_header(text(fields[0]))
+    if is_of_beir or (len(fields) == len(QRELS.columns) and parse_label(fields[QRELS.value]) is not None):
         return "qrels"
     if len(fields) >= len(RUN.columns) and finite_number(fields[RUN.value]) is not None:
         return "run"

@@ -114,8 +114,10 @@ def command(
     the searchers preferred, where the log's column `ranker` has who added each document (interleaving, A/B test).
     A RUN of NAME=FILE has this name in tables.
     """
-    if options["form"] is None and output.suffix.lower() == ".csv":
-        raise InvalidInputError(f"{output}: expected another form than CSV, got that ending. Write -o FILE.tsv.")
+    if options["form"] is None and output.suffix.lower() in (".csv", ".xlsx"):
+        raise InvalidInputError(
+            f"{output}: expected another form than CSV or XLSX, got that ending. Write -o FILE.tsv."
+        )
     options["form"] = options["form"] or FORM_OF_ENDING.get(output.suffix.lower(), "table")
     if clicks:
         refuse_beside("--clicks", NOT_OF_CLICKS)

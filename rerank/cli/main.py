@@ -62,10 +62,8 @@ class Verbs(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Return the command of a verb; None for an option."""
-        if name.startswith("-"):
-            return None
-        if name not in VERBS and ctx.resilient_parsing:  # words of a shell that are to be completed
+        """Return the command of a verb; None for an option, and for words of a shell that are to be completed."""
+        if name.startswith("-") or (name not in VERBS and ctx.resilient_parsing):
             return None
         check_known("verb", name, VERBS)
         command: click.Command = import_module(f"rerank.cli.{name}").command

@@ -20,7 +20,7 @@ from rerank.files.json_lines import hits_of, json_object, json_objects
 from rerank.files.parquet import PARQUET, opened_parquet
 from rerank.files.source import LineFault, chunks, filled_lines, text, text_lines
 from rerank.runtime.json_text import check_nesting
-from rerank.types.data_frames import Frame, frame_rows, is_frame, is_missing
+from rerank.types.data_frames import Frame, frame_rows, is_frame
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 Part = Path | Frame  # a file of a log, or its rows in memory
@@ -71,7 +71,7 @@ def row_fault(part: Part, place: int, message: str) -> FileFormatError:
 def rows_of(part: Part, odd: OddRows) -> Rows:
     """Return the rows of a part, whose format is that of its first line; Parquet is known by its ending."""
     if is_frame(part):
-        return _frame_rows(part)
+        return enumerate(frame_rows(part))
     if ending_of(part) == PARQUET:
         return _parquet_rows(part)
     first = next((chunk.lstrip().partition(b"\n")[0] for _, chunk in chunks(part)), b"")
@@ -93,11 +93,6 @@ def nested(row: dict[str, Any]) -> dict[str, Any]:
         if isinstance(inside, dict) and value is not None:
             inside[last] = value
     return whole
-
-
-def _frame_rows(frame: Frame) -> Rows:
-    for number, row in enumerate(frame_rows(frame)):
-        yield number, {name: None if is_missing(value) else value for name, value in row.items()}
 
 
 def _parquet_rows(path: Path) -> Rows:

@@ -262,9 +262,8 @@ def _members(document: Any) -> Any:
 def text_of(value: Any) -> str | None:
     """Return a text, or those of a list and of objects with `text` (Bedrock, OpenAI) as one; None of other values."""
     parts = value if isinstance(value, list) else [value]
-    found = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
-    texts = [text for text in found if isinstance(text, str)]
-    return " ".join(texts) if parts and len(texts) == len(parts) else None
+    texts: list[Any] = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    return " ".join(texts) if texts and all(isinstance(text, str) for text in texts) else None
 
 
 def pop_id(members: dict[str, Any], keys: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from rerank.files.json_lines import hits_of
 from rerank.lucene.documents import is_text
 from rerank.lucene.text_documents import DocumentReader, ReadDocument
 from rerank.types import UNNAMED, Floats, Run, Topics, pointers
-from rerank.types.data_frames import HEADERS, frame_rows, is_frame, is_missing, plain_name
+from rerank.types.data_frames import HEADERS, frame_rows, is_frame, plain_name
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 
 MOST_TEXTS = 1 << 20  # of one call
@@ -122,7 +122,7 @@ def listed(documents: Any, what: str = "documents") -> Any:
     if is_frame(documents):
         rows = frame_rows(documents)
         _check_one_query(rows)
-        return [{name: value for name, value in row.items() if not is_missing(value)} for row in rows]
+        return rows
     found = _hits_in(documents)
     if isinstance(found, Mapping):
         return {doc_id: of_hit(document) for doc_id, document in found.items()}
@@ -155,10 +155,13 @@ def _hits_in(documents: Any) -> Any:
 
 def _rows_in(answer: Mapping[Any, Any]) -> list[Any] | None:
     """Return the only list of objects in an answer, or in the mappings without text that it has; else None."""
-    values = list(answer.values())
-    rows = [each for each in values if isinstance(each, list) and each and isinstance(of_hit(each[0]), Mapping)]
+    rows = [
+        each for each in answer.values() if isinstance(each, list) and each and isinstance(of_hit(each[0]), Mapping)
+    ]
     if not rows:
-        inside = [each for each in values if isinstance(each, Mapping) and not any(map(is_text, each.values()))]
+        inside = [
+            each for each in answer.values() if isinstance(each, Mapping) and not any(map(is_text, each.values()))
+        ]
         rows = [found for found in map(_rows_in, inside) if found is not None]
     return rows[0] if len(rows) == 1 else None
 

@@ -152,9 +152,7 @@ class _DocumentReader:
         """Return the finite numbers of a document; true and false are no numbers."""
         finite = {}
         for name, value in document.items():
-            if type(value) is str or name in ID_KEYS or name in (self._chosen or ()):
-                continue
-            if is_text(value) or is_missing(value):
+            if is_text(value) or is_missing(value) or name in ID_KEYS or name in (self._chosen or ()):
                 continue
             number = None if isinstance(value, bool | np.bool_) else number_of(value)
             if number is None:

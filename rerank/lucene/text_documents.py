@@ -121,10 +121,9 @@ class DocumentReader:
                 elif name in self._known or not (name in _OF_HITS or str(name)[:1] in ("_", "@")):  # `_version_`
                     self._add_other(name, value, texts, numbers)
         else:
-            example = f"e.g. {{{self._field!r}: 'heat flow'}}"
             raise InvalidInputError(
-                f"expected text, or a mapping of fields, got {type(document).__name__}. Pass "
-                f"{'the list of hits alone' if isinstance(document, list) else example}."
+                f"expected text, or a mapping of fields, got {type(document).__name__}. Pass e.g. "
+                f"{{{self._field!r}: 'heat flow'}}, or of an answer the list of its hits alone."
             )
         for name, text in texts.items():
             if len(text) > MOST_CHARACTERS:
@@ -192,8 +191,9 @@ def of_store(document: Mapping[Any, Any], known: Collection[str], field: str) ->
     unknown = [name for name in names if name not in known] if field not in document else []
     if not unknown and (metadata is None or not names):
         return document
-    own = {name: value for name, value in {**(metadata or {}), **document}.items() if name in known}
-    own = {name: value for name, value in own.items() if value is not None}
+    own = {
+        name: value for name, value in {**(metadata or {}), **document}.items() if name in known and value is not None
+    }
     if not unknown:
         return own
     text = str(text_of(document[unknown[0]]))

@@ -464,9 +464,8 @@ class Rerank(Ranked):
         voyage = self.top_n is None and (self.top_k is not None or self.truncation is not None)
         results = []
         for number, score in best:
-            entry = {"index": number, "relevance_score": score, **passages.get(number, {})}
-            if voyage:
-                entry["score"] = score  # of Mixedbread
+            of_mixedbread = {"score": score} if voyage else {}
+            entry = {"index": number, "relevance_score": score, **of_mixedbread, **passages.get(number, {})}
             if self.return_documents:
                 item = self.items[number]
                 document = {_TEXT: item} if isinstance(item, str) else dict(item)
@@ -514,8 +513,11 @@ def _document(item: str | Mapping[str, Any], place: str, names: Sequence[str], f
     document = item if isinstance(item, str) or field in item else of_store(item, names, field)
     if isinstance(document, str):
         return document
-    known = [(name, value) for name, value in document.items() if name in names]
-    own = {name: value for name, value in known if is_text(value) or type(value) in (int, float)}
+    own = {
+        name: value
+        for name, value in document.items()
+        if name in names and (is_text(value) or type(value) in (int, float))
+    }
     if not own:
         raise ServiceError(
             422, place, f"a text, or fields of the index ({', '.join(names)})", shown(dict(document)),

@@ -229,7 +229,11 @@ def names_of(frame: Frame) -> list[Any]:
 
 
 def frame_rows(frame: Any) -> list[dict[str, Any]]:
-    """Return each row of a data frame as a mapping of its columns; arrays and series of polars become lists."""
+    """Return each row of a data frame as a mapping of its columns.
+
+    Missing values are None, arrays and series of polars become lists, and names of an index are columns.
+    """
+    frame = rows_as_frame(frame)
     names = list(map(str, names_of(frame)))
     repeated = first_repeated(names)
     if repeated is not None:
@@ -242,6 +246,8 @@ def frame_rows(frame: Any) -> list[dict[str, Any]]:
             if type(value).__name__ == "Series"
             else value.tolist()
             if isinstance(value, np.ndarray)
+            else None
+            if is_missing(value)
             else plain_value(value)
             for value in frame[name]
         ]

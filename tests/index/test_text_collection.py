@@ -450,7 +450,7 @@ def test_answers_to_several_queries_and_columns_are_no_hits_of_one(of_text: Path
     with pytest.raises(InvalidInputError, match=r"documents: expected a list of texts, .* got Answer"):
         rerank.rerank_texts(of_text, "amber", column)
     several = {"organic": [{"title": "amber"}], "related": [{"title": "stone"}]}
-    with pytest.raises(InvalidInputError, match=r"documents: organic: .* got list\. Pass the list of hits alone\."):
+    with pytest.raises(InvalidInputError, match=r"documents: organic: .* got list\. .* the list of its hits alone\."):
         rerank.rerank_texts(of_text, "amber", several)
 
 

@@ -171,6 +171,13 @@ def test_streams_of_rows_are_no_frames() -> None:
     assert not is_frame(Stream())
 
 
+def test_rows_of_a_frame_have_its_named_index_and_none_where_a_value_is_missing() -> None:
+    frame = pd.DataFrame({"docno": ["a", "b"], "title": ["heat", None], "year": [1967, np.nan]}).set_index("docno")
+    first, second = frame_rows(frame)
+    assert first == {"docno": "a", "title": "heat", "year": 1967}
+    assert second == {"docno": "b", "title": None, "year": None}
+
+
 def test_lists_of_polars_are_lists() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"id": ["a", "b"], "tags": [["x", "y"], ["z"]]})
