@@ -208,7 +208,6 @@ class Body(BaseModel):
 
     model_config = ConfigDict(strict=True)
     one_of: ClassVar[tuple[str, ...]] = ()  # of which there must be exactly one
-    ignored: ClassVar[tuple[str, ...]] = ()  # keys of other services' bodies that have no effect
     other_keys: ClassVar[bool] = False  # whether other keys have no effect
 
     @model_validator(mode="before")
@@ -218,10 +217,8 @@ class Body(BaseModel):
             raise _refused("an object", shown(value))
         if len(value) > MOST_MEMBERS:
             raise _refused(f"at most {MOST_MEMBERS} keys", str(len(value)), "Leave out those that are not needed.")
-        for key in value:
-            if key in cls.model_fields or key in cls.ignored:
-                continue
-            known = {plain_name(name): name for name in cls.model_fields}
+        known = {plain_name(name): name for name in cls.model_fields}
+        for key in (key for key in value if key not in cls.model_fields):
             near = get_close_matches(plain_name(key), known, n=1, cutoff=0.8) if len(key) < 64 else []
             if near and value[key] is not None:
                 raise _refused("a known key", shown(key), f"Did you mean {known[near[0]]!r}?")
@@ -352,7 +349,6 @@ class Rerank(Ranked):
     """A body of /rerank in the form of Cohere, Jina, Voyage and TEI, vLLM's /score and NVIDIA NIM's /v1/ranking."""
 
     one_of = ("documents", "texts")
-    ignored = ("truncate", "return_len")  # of TEI, Xinference
     other_keys = True
     query: Query = Field(description="The query.")
     documents: list[Document] | None = Field(
