@@ -230,10 +230,9 @@ def of_hit(document: Any) -> Any:
         return document
     inside = {name: of_hit(document[name]) for name in _INSIDE if name in document}
     name = next((name for name in inside if isinstance(inside[name], Mapping)), None)
-    if name is None:
-        return document
     beside = (str(key) for key, value in document.items() if key != name and text_of(value) is not None)
-    if name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in beside):
+    has_others = name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in beside)
+    if name is None or has_others:
         return document
     fields = {
         key: value[0] if isinstance(value, list) and len(value) == 1 else value
