@@ -228,15 +228,15 @@ def of_hit(document: Any) -> Any:
     document = _members(document)
     if not isinstance(document, Mapping):
         return document
-    inside = {name: of_hit(document[name]) for name in _INSIDE if name in document}
-    name = next((name for name in inside if isinstance(inside[name], Mapping)), None)
+    name = next((name for name in _INSIDE if name in document and isinstance(of_hit(document[name]), Mapping)), None)
+    if name is None:
+        return document
     beside = (str(key) for key, value in document.items() if key != name and text_of(value) is not None)
-    has_others = name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in beside)
-    if name is None or has_others:
+    if name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in beside):
         return document
     fields = {
         key: value[0] if isinstance(value, list) and len(value) == 1 else value
-        for key, value in inside[name].items()
+        for key, value in of_hit(document[name]).items()
         if key not in ("sddocname", "documentid")  # of Vespa
     }
     text = {"page_content": document["page_content"]} if "page_content" in document else {}  # of LangChain
@@ -253,13 +253,15 @@ def _members(document: Any) -> Any:
         return read()
     if is_dataclass(document):
         return {field.name: getattr(document, field.name) for field in fields_of(document)}
-    return (
-        dict(document) if callable(getattr(document, "keys", None)) else getattr(document, "__dict__", None) or document
-    )
+    if callable(getattr(document, "keys", None)):
+        return dict(document)
+    return getattr(document, "__dict__", None) or document
 
 
 def text_of(value: Any) -> str | None:
     """Return a text, or those of a list and of objects with `text` (Bedrock, OpenAI) as one; None of other values."""
+    if isinstance(value, str):
+        return value
     parts = value if isinstance(value, list) else [value]
     texts: list[Any] = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
     return " ".join(texts) if texts and all(isinstance(text, str) for text in texts) else None

@@ -139,9 +139,7 @@ def _hits_in(documents: Any) -> Any:
         documents = documents[0]  # the other is where the next page of Qdrant's begins
     held = (getattr(documents, name, None) for name in _HOLDS)
     answer = next((each for each in held if isinstance(each, list | Mapping)), documents)
-    if answer is documents and hasattr(
-        documents, "to_dict"
-    ):  # of elasticsearch.dsl, but a column of pandas has it, too
+    if answer is documents and hasattr(documents, "to_dict"):  # of elasticsearch.dsl; a column of pandas has it, too
         answer = documents.to_dict()
     if not isinstance(answer, Mapping):
         return _of_one_query(answer)
