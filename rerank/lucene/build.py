@@ -41,7 +41,7 @@ def build_index(
     """Build a Lucene index with positions, document vectors and forward arrays from documents.
 
     The field `contents`, the whole document, is the document's own or otherwise its text fields, joined by a space in
-    the order of `fields` (by default title, body, then the others in the document's order). Anserini leaves out
+    the order of `fields` (by default title, body, then the others by their names). Anserini leaves out
     documents with empty contents: they are counted and a warning is logged.
     """
     fields = fields if fields is None or isinstance(fields, str) else list(fields)

@@ -230,9 +230,12 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(part, str) for part in value))
 
 
-def field_order(name: str) -> int:
-    """Return the key by which fields are ordered that no build named: title, body, then as the document has them."""
-    return {"title": 0, "body": 1}.get(name, 2)
+def field_order(name: str) -> tuple[int, str]:
+    """Return the key by which fields are ordered that no build named: title, body, then the others by their names.
+
+    The order of an object's members has no meaning in JSON, and programs that read and write it change it.
+    """
+    return {"title": 0, "body": 1}.get(name, 2), name
 
 
 def _listed(names: Iterable[Any]) -> str:

@@ -308,9 +308,18 @@ def test_contents_are_joined_in_the_order_of_the_build(tmp_path: Path) -> None:
                 expected,
             )
             swapped = {key: dict(reversed(list(each.items()))) for key, each in texts_of_queries.items()}
-            if fields is not None:
-                again = index.text_features("red green blue", swapped, scores=scores, recipe=EVERY)
-                assert_equal(again, expected)
+            again = index.text_features("red green blue", swapped, scores=scores, recipe=EVERY)
+            assert_equal(again, expected)
+
+
+def test_order_of_the_members_of_documents_has_no_effect(tmp_path: Path) -> None:
+    documents = [{"id": "a", "b": "red green", "c": "blue red", "title": "red"}, {"id": "b", "c": "green", "b": "blue"}]
+    data = []
+    for number, written in enumerate((documents, [dict(reversed(each.items())) for each in documents])):
+        with rerank.Index.build(written, tmp_path / str(number)) as built:
+            recipe = Recipe(families=("letor", "proximity"))
+            data.append(built.features({"q": {"a": 2.0, "b": 1.0}}, {"q": "red green blue"}, recipe=recipe))
+    assert_equal(*data)
 
 
 def test_functions_over_documents_take_the_given_document(awkward_index: rerank.Index) -> None:
