@@ -84,7 +84,7 @@ CHANGES = 3  # queries of a page that gained most, and that lost most
 )
 @path_option("--corpus", text="Documents, to show the text of those that changed rank on a page.")
 @path_option("--baseline", metavar="RUN", text="Run that the others are compared with.  [default: the first]")
-@click.option("--per-query", is_flag=True, help="Also write the values of each query.")
+@click.option("--per-query", "-q", is_flag=True, help="Also write the values of each query.")
 @click.option(
     "--format",
     "form",

@@ -110,7 +110,7 @@ def test_options_without_effect_are_refused(evaluate, options: str, message: str
 
 def test_texts_are_told_for_each_query(evaluate) -> None:
     line = "run\tRelString@10\tq1\t-.12"
-    assert line in evaluate("-m relstring -m map --per-query").out.splitlines()
+    assert line in evaluate("-m relstring -m map -q").out.splitlines()
     assert line in evaluate("-m relstring -m map --per-query --format tsv").out.splitlines()
     assert line not in evaluate("-m relstring -m map").out
     result = json.loads(evaluate("-m relstring --per-query --format json").out)
