@@ -85,7 +85,7 @@ BAD = {
     "q 1\ta\n": r":1: expected ids .* without white space .*, got 'q 1'",
     '{"id": "1", "text": "a"}\n{"id": \n': r":2: expected a JSON object, got a text that breaks off at column 8",
     '{"id": "1", "text": "a"}\n[1]\n': r":2: expected a JSON object, got '\[1\]'. Write one object a line",
-    '{"id": "1"}\n': r":1: expected one of the keys text, query, title, input, question, topic, got 'id'. Take one",
+    '{"id": "1"}\n': r":1: expected one of the keys text, query, querytext, title, input, question, topic, got 'id'",
     '{"id": 1.5, "text": "a"}\n': r":1: expected text as 'id', got float. Write it in quotes",
     '{"id": "1", "text": ["a"]}\n': r":1: expected text as 'text', got list",
     "<top>\n<num> 1\n<title> a\n</top>\n<top>\n<num> 2\n</top>\n": r":5: expected <title> in the topic",
