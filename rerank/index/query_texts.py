@@ -10,7 +10,7 @@ from rerank.errors import InvalidInputError, shown
 from rerank.files.corpus import of_hit
 from rerank.files.json_lines import hits_of
 from rerank.lucene.documents import is_text
-from rerank.lucene.text_documents import DocumentReader, ReadDocument
+from rerank.lucene.text_documents import TEXT_KEYS, DocumentReader, ReadDocument
 from rerank.types import UNNAMED, Floats, Run, Topics, pointers
 from rerank.types.data_frames import HEADERS, frame_rows, is_frame, plain_name
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
@@ -152,16 +152,19 @@ def _hits_in(documents: Any) -> Any:
 
 
 def _rows_in(answer: Mapping[Any, Any]) -> list[Any] | None:
-    """Return the only list of objects in an answer, or in the mappings without text that it has; else None."""
+    """Return the list of objects in an answer, or in its mappings that are no documents; None unless there is one."""
     rows = [
         each for each in answer.values() if isinstance(each, list) and each and isinstance(of_hit(each[0]), Mapping)
     ]
     if not rows:
-        inside = [
-            each for each in answer.values() if isinstance(each, Mapping) and not any(map(is_text, each.values()))
-        ]
+        inside = [each for each in answer.values() if isinstance(each, Mapping) and not _has_text(each)]
         rows = [found for found in map(_rows_in, inside) if found is not None]
     return rows[0] if len(rows) == 1 else None
+
+
+def _has_text(document: Mapping[Any, Any]) -> bool:
+    """Return whether a mapping is a document: it has a text, or its parts under the name of one."""
+    return any(is_text(value) or name in TEXT_KEYS for name, value in document.items())
 
 
 def _of_one_query(hits: Any) -> Any:

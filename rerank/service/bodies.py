@@ -218,7 +218,9 @@ class Body(BaseModel):
         if len(value) > MOST_MEMBERS:
             raise _refused(f"at most {MOST_MEMBERS} keys", str(len(value)), "Leave out those that are not needed.")
         known = {plain_name(name): name for name in cls.model_fields}
-        for key in (key for key in value if key not in cls.model_fields):
+        for key in value:
+            if key in cls.model_fields:
+                continue
             near = get_close_matches(plain_name(key), known, n=1, cutoff=0.8) if len(key) < 64 else []
             if near and value[key] is not None:
                 raise _refused("a known key", shown(key), f"Did you mean {known[near[0]]!r}?")

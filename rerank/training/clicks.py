@@ -38,7 +38,7 @@ from rerank.features.extract import scores_in
 from rerank.rankers.mart import MART
 from rerank.runtime.progress import InProcess
 from rerank.training.cross_validation import FoldData, FoldTraining, cross_validated
-from rerank.training.folds import FOLDS, LEAST_QUERIES, folds_in_order
+from rerank.training.folds import FOLDS, LEAST_QUERIES, assign_folds
 from rerank.training.tuning import fit_best
 from rerank.types import Floats, RankingData
 from rerank.types.query_folds import groups_of_queries
@@ -92,7 +92,7 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     rates = np.zeros(logged.n_rows)
     rates[seen] = np.divide(clicks, exposures, out=np.zeros(len(seen)), where=exposures > 0.0)
     rows = replace(logged, labels=rates, row_weights=weights, ideal_labels=None, ideal_ptr=None)
-    folds = dict(zip(shown, folds_in_order(groups_of_queries(shown), FOLDS, 0).tolist(), strict=True))
+    folds = assign_folds(shown, FOLDS, 0, groups=dict(zip(shown, groups_of_queries(shown).tolist(), strict=True)))
     trees = partial(fit_best, MART(**LABEL_TREES, n_jobs=_threads(shown)), None)
     _, _, run = cross_validated(
         InProcess(), FoldTraining(FoldData(rows, is_shown), folds, trees, learns_from_all=True), "labels"

@@ -100,6 +100,7 @@ class Estimate:
 def folds_of(data: RankingData, relevant: Mapping[str, int] | None = None) -> dict[str, int]:
     """Return the fold of each query; an empty dict where there are fewer groups of near duplicates than folds.
 
+    data      queries in an order that does not depend on their ids (`by_text`)
     relevant  number of relevant documents of each query, by which the folds are stratified
     """
     groups = np.array(list(groups_by_id(data).values()))

@@ -37,7 +37,7 @@ def assign_folds(
 
 
 def folds_in_order(groups: Ints, n_folds: int, random_state: int, relevant: Ints | None = None) -> Ints:
-    """Return a random fold of every query, (n_queries,) int64, which depends on the order of the queries.
+    """Return a random fold of every query, (n_queries,) int64; their ids have no effect, but their order has one.
 
     groups    of near duplicates, (n_queries,)
     relevant  as for `assign_folds`, (n_queries,)

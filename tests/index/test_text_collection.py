@@ -454,6 +454,12 @@ def test_answers_to_several_queries_and_columns_are_no_hits_of_one(of_text: Path
         rerank.rerank_texts(of_text, "amber", several)
 
 
+@pytest.mark.parametrize("names", [["d1"], ["d1", "d2"]])
+def test_documents_by_id_whose_content_has_parts_keep_their_ids(of_text: Path, names: list[str]) -> None:
+    documents = {name: {"content": [{"type": "text", "text": "amber"}]} for name in names}
+    assert [text.document for text in rerank.rerank_texts(of_text, "amber", documents)] == names
+
+
 def test_documents_without_any_text_are_refused_with_their_keys(of_text: Path) -> None:
     documents = [{"year": 1967, "attributes": {"body": "amber"}}]
     with pytest.raises(InvalidInputError, match=r"documents: expected text, got none in 'year, attributes'\."):
