@@ -13,7 +13,9 @@ folder=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server"; wait; rm -rf "$folder"' EXIT
 cd "$folder"
-apt-get -qq download mariadb-server mariadb-server-core mariadb-client-core libmariadb3 liburing2 libaio1
+version=1:10.11.18-0+deb12u1
+apt-get -qq download "mariadb-server=$version" "mariadb-server-core=$version" "mariadb-client-core=$version" \
+    "libmariadb3=$version" liburing2=2.3-3 libaio1=0.3.113-4
 for package in *.deb; do
     dpkg -x "$package" .
 done
