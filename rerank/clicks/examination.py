@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rerank.clicks.cells import Cells
+from rerank.runtime.products import array_dot
+from rerank.runtime.sums import total
 from rerank.types import Floats, Ints
 
 ROUNDS = 500
@@ -61,7 +63,7 @@ def examination(cells: Cells) -> Examination:
         if number == group[reference]:
             scaled[inside] /= theta[reference]
         else:  # the same mean attractiveness as at the reference
-            rate = clicks[inside].sum() / (impressions[inside] @ theta[inside])
+            rate = total(clicks[inside]) / array_dot(impressions[inside], theta[inside])
             scaled[inside] *= rate * impressions[reference] / clicks[reference]
     is_assumed = (group != group[reference]) & (impressions > 0)
     notes = _examination_notes(is_assumed, moved.by_place(moved.clicks), impressions, clicks, reference)

@@ -24,6 +24,7 @@ import numpy as np
 
 from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError
+from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, Run, query_rows
 from rerank.types.intervals import percentile_shares
 
@@ -166,7 +167,7 @@ def _interleaved(
     low, high = np.quantile(_bootstrap_means(credit, samples, random), percentile_shares(len(credit)))
     p_value = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
     ties = len(credit) - wins - losses
-    return InterleavingResult(*names, wins, losses, ties, float(credit.mean()), float(low), float(high), p_value)
+    return InterleavingResult(*names, wins, losses, ties, mean(credit), float(low), float(high), p_value)
 
 
 def _assigned(
@@ -185,7 +186,7 @@ def _assigned(
     sizes = len(first), len(second)
     low, high = np.quantile(drawn, percentile_shares(min(sizes)))
     p_value = float(ttest_ind(first, second, equal_var=False).pvalue)
-    both = float(first.mean()), float(second.mean())
+    both = mean(first), mean(second)
     return AssignmentResult(*names, sizes, both, both[0] - both[1], float(low), float(high), p_value)
 
 

@@ -40,6 +40,8 @@ from numpy.typing import NDArray
 from rerank.clicks.cells import Cells
 from rerank.clicks.examination import Examination, examination
 from rerank.clicks.record import Clicks
+from rerank.runtime.products import array_dot
+from rerank.runtime.sums import total
 from rerank.types import Floats, query_rows
 
 
@@ -62,10 +64,10 @@ ClickModel = Callable[[Clicks, float, Floats | None], Values]
 
 def beta_values(clicks: Floats, impressions: Floats, prior: float) -> tuple[Floats, Floats]:
     """Return (c + prior * mean) / (n + prior) and its standard error, that of a beta distribution."""
-    mean = clicks.sum() / max(impressions.sum(), 1.0)
-    total = impressions + prior
-    values = np.divide(clicks + prior * mean, total, out=np.full(len(clicks), mean), where=total > 0)
-    return values, np.sqrt(values * (1.0 - values) / (total + 1.0))
+    mean = total(clicks) / max(total(impressions), 1.0)
+    divisor = impressions + prior
+    values = np.divide(clicks + prior * mean, divisor, out=np.full(len(clicks), mean), where=divisor > 0)
+    return values, np.sqrt(values * (1.0 - values) / (divisor + 1.0))
 
 
 HALVINGS = 40
@@ -84,7 +86,7 @@ def attractiveness(cells: Cells, theta: Floats, prior: float) -> tuple[Floats, F
     """Return gamma of each pair and its standard error; theta is that of each cell."""
     missed = cells.impressions - cells.clicks
     counts = cells.by_pair(cells.clicks)
-    mean = min(float(cells.clicks.sum() / max(cells.impressions @ theta, 1.0)), 1.0)
+    mean = min(total(cells.clicks) / max(array_dot(cells.impressions, theta), 1.0), 1.0)
     up = counts + prior * mean
     down = np.full(len(counts), prior * (1.0 - mean))
 
@@ -136,10 +138,10 @@ def clicks_over_expected(clicks: Clicks, prior: float, theta: Floats | None) -> 
     cells = Cells.of(clicks)
     rates = cells.by_place(cells.clicks) / np.maximum(cells.by_place(cells.impressions), 1.0)
     expected = cells.by_pair(cells.impressions * rates[cells.place])
-    extra = prior * cells.clicks.sum() / cells.impressions.sum()
+    extra = prior * total(cells.clicks) / total(cells.impressions)
     counts = cells.by_pair(cells.clicks) + extra
-    total = expected + extra
-    inverse = np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)
+    divisor = expected + extra
+    inverse = np.divide(1.0, divisor, out=np.zeros(len(divisor)), where=divisor > 0)
     return Values(cells, counts * inverse, np.sqrt(counts) * inverse, expected)
 
 

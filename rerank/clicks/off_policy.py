@@ -31,6 +31,9 @@ from rerank.clicks.interleaving import NUMBERS_AT_ONCE
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, log
 from rerank.files.inputs import RunLike, run_of
+from rerank.runtime.arithmetic import log2_of
+from rerank.runtime.products import array_dot
+from rerank.runtime.sums import mean
 from rerank.types import Floats, Run, query_rows
 from rerank.types.intervals import percentile_shares
 
@@ -141,8 +144,8 @@ def off_policy_value(
     in_run = np.array([query in run for query in clicks.query_ids.tolist()], dtype=np.bool_)
     known = in_run[cells.query][cells.pair]
     counts = cells.clicks * known
-    total = counts @ weights
-    squares = counts @ weights**2
+    total = array_dot(counts, weights)
+    squares = array_dot(counts, weights**2)
     effective = float(total**2 / squares) if squares > 0 else 0.0
     head = run.head(rules.depth)
     head = head.select(head.query_numbers(clicks.query_ids.tolist()))
@@ -151,7 +154,7 @@ def off_policy_value(
     refusal = _refusal(rules, effective, unseen, len(ratios))
     value = low = high = float("nan")
     if not refusal:
-        value = float(np.average(ratios, weights=searches))
+        value = mean(ratios, searches)
         low, high = _interval(ratios, searches, rules.samples, rules.seed)
     return OffPolicyValue(run.name, value, low, high, effective, unseen, len(ratios), int(counts.sum()), refusal)
 
@@ -172,7 +175,7 @@ def _by_query(clicks: Clicks, cells: Cells, sums: Floats, run: Run, depth: int) 
     pairs, rows = cells.matches(clicks, run)
     rank = rows - run.query_ptr[query_rows(run.query_ptr)[rows]] + 1
     discounts = np.zeros(cells.n_pairs)
-    discounts[pairs] = np.where(rank <= depth, 1.0 / np.log2(1.0 + rank), 0.0)
+    discounts[pairs] = np.where(rank <= depth, 1.0 / log2_of(1.0 + rank), 0.0)
     n_queries = len(clicks.query_ids)
     whole = np.bincount(cells.query, sums, n_queries)
     found = np.flatnonzero(whole > 0)

@@ -19,6 +19,7 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.files.inputs import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measure
+from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, Shown, counted
 from rerank.types.intervals import LEVEL, percentile_shares
 
@@ -178,7 +179,7 @@ def _summarised(difference: Floats, low: float, high: float, randomised: float) 
     t, t_p, wilcoxon_p = _tests(rounded)
     return PairedDifference(
         len(difference),
-        float(difference.mean()),
+        mean(difference),
         low,
         high,
         t / float(np.sqrt(len(difference))),  # t = d_z * sqrt(n)

@@ -126,7 +126,8 @@ def listed(documents: Any, what: str = "documents") -> Any:
     found = _hits_in(documents)
     if isinstance(found, Mapping):
         return {doc_id: of_hit(document) for doc_id, document in found.items()}
-    if isinstance(found, str) or not isinstance(found, Iterable):
+    # A set has no order: the number of a document, and the order of equal scores, would change between processes.
+    if isinstance(found, str | set | frozenset) or not isinstance(found, Iterable):
         raise InvalidInputError(
             f"{what}: expected a list of texts, or a mapping of them by id, got {type(found).__name__}. Pass a list."
         )

@@ -21,6 +21,7 @@ from rerank.metrics.parameters import REL, declared
 from rerank.metrics.ranked_lists import RankedLists, within
 from rerank.metrics.recomputed import fill_by_recomputing
 from rerank.runtime.arithmetic import exp2_of, log2_of
+from rerank.runtime.sums import mean, total
 from rerank.types import Floats, Ints
 
 MEAN = "mean"
@@ -155,10 +156,10 @@ class Measure(ABC):
     def average(self, values: Floats) -> float:
         """Return the mean of the values of queries (n_queries,), or their sum or geometric mean, see `averaging`."""
         if self.averaging == TOTAL:
-            return float(values.sum())
+            return total(values)
         if self.averaging == GEOMETRIC:
-            return float(exp2_of(log2_of(np.maximum(values, LEAST)).mean()))
-        return float(values.mean())
+            return float(exp2_of(mean(log2_of(np.maximum(values, LEAST)))))
+        return mean(values)
 
     def score(self, ranked_labels: ArrayLike, ideal_labels: ArrayLike) -> float:
         """Return the value of one list.

@@ -185,7 +185,9 @@ def each_named(measures: object) -> list[Any]:
             f"measures: expected names, got {shown(measures)}. Write e.g. ['nDCG@10', 'R(rel=2)@20']."
         )
     if isinstance(measures, Iterable) and not isinstance(measures, str):
-        return [named(measure) for measure in measures]
+        names = [named(measure) for measure in measures]
+        # pytrec_eval is given a set, whose order is another in every process.
+        return sorted(names, key=str) if isinstance(measures, set | frozenset) else names
     return [named(measures)]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, Shown, counted
 
 BINS = 15
@@ -74,7 +75,7 @@ class Reliability(Shown):
         counts = np.bincount(number, minlength=len(lowest))
         sums = (np.bincount(number, values, len(lowest)) for values in (probabilities, relevant.astype(np.float64)))
         predicted, observed = (total / counts for total in sums)
-        return cls(predicted, observed, counts, float(np.mean((probabilities - relevant) ** 2)))
+        return cls(predicted, observed, counts, mean((probabilities - relevant) ** 2))
 
     @property
     def error(self) -> float:

@@ -19,6 +19,7 @@ import numpy as np
 
 from rerank.objectives.base import LabelCost, LabelObjective, register
 from rerank.runtime.elementary import array_exp, array_log, softplus
+from rerank.runtime.sums import mean, total
 from rerank.types import Floats
 
 
@@ -42,7 +43,7 @@ class LeastSquares(LabelObjective):
     def constant(self) -> float:
         """Return the mean label."""
         weights = self.row_weights
-        return float(np.average(self.labels, weights=weights)) if weights.any() else 0.0
+        return mean(self.labels, weights) if weights.any() else 0.0
 
 
 LARGEST_MARGIN = 1e300  # finite, so that 0 times its cost is 0
@@ -81,12 +82,12 @@ class Logistic(LabelCost):
         response = 2.0 * self.sigma * array_exp(-softplus(margins))  # |ybar|
         grad[:] = -self.row_weights * self._classes * response
         hess[:] = self.row_weights * response * (2.0 * self.sigma - response)
-        return float(np.sum(self.row_weights * softplus(-margins)))
+        return total(self.row_weights * softplus(-margins))
 
     def constant(self) -> float:
         """Return the score at which all rows together cost least: ln(w+ / w-) / (2 sigma), w the classes' weights."""
         weights = self.row_weights
-        share = weights[self._classes > 0.0].sum() / weights.sum() if weights.any() else 0.5
+        share = total(weights[self._classes > 0.0]) / total(weights) if weights.any() else 0.5
         share = min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE)
         return float(array_log(share / (1.0 - share)) / (2.0 * self.sigma))
 
@@ -115,10 +116,10 @@ class BalancedLogistic(Logistic):
     def row_weights(self) -> Floats:
         """What each row's cost is multiplied by, (n_rows,) float64."""
         rows = super().row_weights
-        half = rows.sum() / 2.0
+        half = total(rows) / 2.0
         weights = rows.copy()
         for members in (self._classes > 0.0, self._classes < 0.0):
-            weights[members] *= half / rows[members].sum() if rows[members].any() else 1.0
+            weights[members] *= half / total(rows[members]) if rows[members].any() else 1.0
         return weights
 
 
@@ -152,7 +153,7 @@ class LogistRankObjective(LabelObjective):
     def constant(self) -> float:
         """Return the mean of y, -1 to 1."""
         weights = self.row_weights
-        return float(np.average(self._classes, weights=weights)) if weights.any() else 0.0
+        return mean(self._classes, weights) if weights.any() else 0.0
 
     @cached_property
     def _classes(self) -> Floats:

@@ -39,6 +39,7 @@ from numba import prange
 from rerank.objectives.base import LOWEST_EXPONENT, LabelCost, LabelObjective, register
 from rerank.runtime.elementary import array_exp, exp, log
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.sums import total
 from rerank.types import Floats, query_rows
 
 
@@ -51,7 +52,7 @@ class PlackettLuceObjective(LabelCost):
         """Return the cost, and fill grad and hess with its derivatives."""
         costs = np.zeros(len(self.weights))
         _fill_draws(self.query_ptr, self.best_last, self.labels, scores, self.weights, grad, hess, costs)
-        return float(np.sum(costs * self.weights))
+        return total(costs * self.weights)
 
 
 @helper()

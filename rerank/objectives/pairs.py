@@ -44,6 +44,7 @@ from numba import prange
 from rerank.objectives.base import LOWEST_EXPONENT, CostObjective, LabelCost, LabelObjective, Objective, register
 from rerank.runtime.elementary import array_exp, exp, softplus
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.sums import total
 from rerank.types import Floats, Ints
 
 WIDEST = 600.0  # margin: exp(710) overflows
@@ -153,7 +154,7 @@ class Hinge(LabelCost):
         """Return the cost; fill grad with its derivatives, hess with the pairs inside the margin."""
         costs = np.zeros(len(self.weights))
         _fill_hinges(self.query_ptr, self.labels, scores, self.weights, grad, hess, costs)
-        return float(np.sum(costs * self.weights))
+        return total(costs * self.weights)
 
 
 @kernel(parallel=True)
@@ -220,7 +221,7 @@ class PairwiseExponential(LabelCost):
         """
         costs = np.zeros(len(self.weights))
         _fill_potentials(self.query_ptr, self.best_last, self.labels, scores, self.weights, grad, hess, costs)
-        return float(costs.sum())
+        return total(costs)
 
 
 @helper()
@@ -314,4 +315,4 @@ class ExponentialPairs(CostObjective, ListedPairs):
         right = self.weights * self.probability * array_exp(-margins)
         wrong = self.weights * (1.0 - self.probability) * array_exp(margins)
         self._fill(wrong - right, right + wrong, grad, hess)
-        return float((right + wrong).sum())
+        return total(right + wrong)

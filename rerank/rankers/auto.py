@@ -31,6 +31,7 @@ from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_st
 from rerank.rankers.validation import Validation
 from rerank.runtime.fields import Array, Text, Whole, check_length
 from rerank.runtime.products import product
+from rerank.runtime.sums import mean
 from rerank.types import Floats
 
 LINEAR = "plackettluce(C=0.01)"
@@ -174,7 +175,7 @@ class Auto(Combination):
         validation = Validation(data, parse_measure(self.metric))
         values = [validation.values(scores) for scores in mixtures]
         weights = data.weights if data.weights.any() else np.ones(len(data.weights))
-        means = [float(np.average(value, weights=weights)) for value in values]
+        means = [mean(value, weights) for value in values]
 
         def better(one: int, other: int, errors: int = 1) -> bool:
             difference, error = mean_and_error(values[one] - values[other], weights)

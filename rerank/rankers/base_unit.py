@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from rerank.rankers.training_set import TrainingSet
+from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, query_rows
 
 DEPTH_OF_SPREAD = 30
@@ -53,9 +54,9 @@ def start_in_units(train: TrainingSet, unit: float, by_query: bool) -> tuple[Flo
         best = scores.max()
         rows = np.repeat(train.weights, sizes)
         scores = scores - best
-        mean = float(np.average(scores, weights=rows if rows.any() else None))
-        scores = scores - mean
-        centre = float(best + mean)
+        of_rows = mean(scores, rows if rows.any() else None)
+        scores = scores - of_rows
+        centre = float(best + of_rows)
     scores = scores / unit
     grid = float(np.ldexp(GRID, max(-int(np.frexp(np.abs(scores).max())[1]), 0)))
     return np.rint(scores * grid) / grid, centre
@@ -68,7 +69,7 @@ def _spread(scores: Floats, train: TrainingSet, depth: int) -> float:
         best = np.sort(scores[first:last])[-depth:]
         if len(best):
             variances[query] = (best - best[-1]).var()
-    return float(np.sqrt(np.average(variances, weights=train.weights if train.weights.any() else None)))
+    return float(np.sqrt(mean(variances, train.weights if train.weights.any() else None)))
 
 
 def deviation_in_queries(scores: Floats, query_ptr: Ints) -> float:
@@ -76,4 +77,4 @@ def deviation_in_queries(scores: Floats, query_ptr: Ints) -> float:
     query = query_rows(query_ptr)
     sizes = np.maximum(np.diff(query_ptr), 1)
     means = np.bincount(query, scores, len(sizes)) / sizes
-    return float(np.sqrt(np.mean((scores - means[query]) ** 2)))
+    return float(np.sqrt(mean((scores - means[query]) ** 2)))

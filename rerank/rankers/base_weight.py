@@ -21,6 +21,7 @@ from rerank.rankers.training_set import TrainingSet
 from rerank.rankers.validation import Validation
 from rerank.runtime.elementary import array_exp, array_log
 from rerank.runtime.fields import Number
+from rerank.runtime.sums import mean, total
 from rerank.types import Floats
 
 RATIOS = np.array([0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0])
@@ -67,9 +68,9 @@ class WeightedBase:
         values, means = self._tried(learned, spread)
         gaps = [mean_and_error(values[np.argmax(means)] - value, self._weights) for value in values]
         distances = np.array([gap / error if gap > 0.0 else 0.0 for gap, error in gaps])
-        mean = np.average(array_log(RATIOS), weights=array_exp(-(distances**2)))
+        average = mean(array_log(RATIOS), array_exp(-(distances**2)))
         trust = 1.0 + self._data.base_worth / len(self._weights)
-        return self._weight(trust * float(array_exp([mean])[0]), spread, means)
+        return self._weight(trust * float(array_exp([average])[0]), spread, means)
 
     def best(self, learned: Floats) -> BaseWeight:
         """Return the best weight against learned scores (n_rows,) float64, for validation data of the caller."""
@@ -95,7 +96,7 @@ class WeightedBase:
     def _tried(self, learned: Floats, spread: float) -> tuple[Floats, Floats]:
         """Return the metric of each query with each ratio, (n_ratios, n_queries), and its means."""
         values = np.array([self._validation.values(self._base + learned / (ratio * spread)) for ratio in RATIOS])
-        return values, np.average(values, axis=1, weights=self._weights)
+        return values, np.array([mean(each, self._weights) for each in values])
 
     def _spread_of(self, learned: Floats) -> float:
         return spread_at_the_top(replace(self._data, start_scores=learned))
@@ -103,8 +104,8 @@ class WeightedBase:
 
 def mean_and_error(differences: Floats, weights: Floats) -> tuple[float, float]:
     """Return the weighted mean of the queries' differences (n_queries,), and its standard error."""
-    shares = weights / weights.sum()
+    shares = weights / total(weights)
     n_queries = max(len(differences), 2)
-    mean = np.sum(shares * differences)
-    variance = np.sum((shares * (differences - mean)) ** 2) * n_queries / (n_queries - 1)
-    return float(mean), float(np.sqrt(variance))
+    average = total(shares * differences)
+    variance = total((shares * (differences - average)) ** 2) * n_queries / (n_queries - 1)
+    return average, float(np.sqrt(variance))

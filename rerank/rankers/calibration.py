@@ -30,7 +30,9 @@ from rerank.metrics.ranked_lists import ranks
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.probability_map import LogisticMap
 from rerank.rankers.standardizer import Standardizer
+from rerank.runtime.elementary import array_log1p
 from rerank.runtime.fields import LARGEST, Names, Number, SchemaError, Whole, at
+from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, RankingData, pointers, query_order, query_rows, rows_of_groups
 
 FIRST = 20  # documents whose scores describe a list: more would depend on how many are retrieved
@@ -71,9 +73,9 @@ class Scale:
     @classmethod
     def of(cls, scores: Floats) -> Self:
         """Return the scale of the scores (n_rows,) of training rows."""
-        mean = float(scores.mean())
-        deviation = float(np.sqrt(np.mean((scores - mean) ** 2)))
-        return cls(mean, deviation if deviation >= LEAST_DEVIATION else 1.0)
+        centre = mean(scores)
+        deviation = float(np.sqrt(mean((scores - centre) ** 2)))
+        return cls(centre, deviation if deviation >= LEAST_DEVIATION else 1.0)
 
     def measured(self, scores: Floats) -> Floats:
         """Return scores in standard deviations from the mean."""
@@ -142,7 +144,7 @@ class ScoredLists:
         )
         lead = np.where(np.isnan(second), 0.0, best - second)
         columns = [self._means(column, depth) for column in self.columns[order].T for depth in PROFILE]
-        of_scores = [best, lead, mean, deviation, np.log1p(np.minimum(sizes, FIRST))]
+        of_scores = [best, lead, mean, deviation, array_log1p(np.minimum(sizes, FIRST))]
         return np.asarray(np.clip(np.column_stack([*of_scores, *columns]), -LARGEST, LARGEST))
 
     def _means(self, values: NDArray[Any], depth: int) -> Floats:

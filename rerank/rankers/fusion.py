@@ -53,6 +53,7 @@ from rerank.retrieval.source_data import (
     source_names,
 )
 from rerank.runtime.fields import SchemaError
+from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, RankingData, Run, pointers, query_blocks, query_rows
 
 FEW = 100  # judged queries below which only weights are learned
@@ -291,7 +292,7 @@ def _weight_of_judged(data: RankingData, scores: Floats, measure: Measure, seed:
     _, group, sizes = np.unique(train.groups, return_inverse=True, return_counts=True)
     if not judged.any() or len(sizes) < 2 * FOLDS:
         return 0.0
-    unit = deviation_in_queries(scores, data.query_ptr) / np.sqrt(np.mean(judged * judged))
+    unit = deviation_in_queries(scores, data.query_ptr) / np.sqrt(mean(judged * judged))
     validation = Validation(train, measure)
     fold = fold_of_queries(FOLDS, train, seed)
     values = np.array([validation.values((scores + factor * unit * judged)[train.order]) for factor in FACTORS])

@@ -44,7 +44,8 @@ from rerank.retrieval.source_data import (
     count_sources,
     source_names,
 )
-from rerank.runtime.products import cross_product, gram, product
+from rerank.runtime.products import array_dot, cross_product, gram, product
+from rerank.runtime.sums import total
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, joined_rows, query_rows
 
@@ -106,14 +107,14 @@ class Problem:
         query = query_rows(self.train.query_ptr)
         relevant = np.maximum(np.bincount(query[train.labels > 0], minlength=len(train.weights)), 1)
         objective = PlackettLuceObjective(
-            train.query_ptr, train.weights / relevant / max(float(train.weights.sum()), 1e-30), train.labels
+            train.query_ptr, train.weights / relevant / max(total(train.weights), 1e-30), train.labels
         )
         grad, hess = np.empty((2, len(self.inputs)))
 
         def cost(at: Floats) -> float:
             away = at - self.start
             scores = product(self.inputs, at)
-            return objective.cost_and_gradients(scores, grad, hess) + 0.5 * strength * float((away * away).sum())
+            return objective.cost_and_gradients(scores, grad, hess) + 0.5 * strength * array_dot(away, away)
 
         def derivatives(at: Floats) -> tuple[Floats, Floats]:
             objective.gradients(product(self.inputs, at), grad, hess)
@@ -199,5 +200,5 @@ def _best_strength(problem: Problem, measure: Measure, seed: int) -> float:
             weights = problem.start
             for place, strength in enumerate(STRENGTHS):
                 weights = weights if np.isinf(strength) else rest.solve(strength, weights)
-                values[place] += float(validation.values(product(held.inputs, weights)).sum())
+                values[place] += total(validation.values(product(held.inputs, weights)))
     return float(STRENGTHS[int(np.argmax(values))])

@@ -26,6 +26,7 @@ from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, check_pairs
 from rerank.runtime.fields import Number, Whole
 from rerank.runtime.products import array_dot, cross_product, gram, inverse, product
+from rerank.runtime.sums import total
 from rerank.types import Floats, Ints, query_rows
 
 TOLERANCE = 1e-6  # share of the weights' norm by which the minimum may be missed
@@ -242,7 +243,7 @@ class Cost:
         n_inputs = self._inputs.shape[1]
         free = np.where(np.arange(self.n_weights) < n_inputs, weights, 0.0)
         cost = self._objective.cost_and_gradients(scores, self._grad, self._hess)
-        slope = np.full(self.n_weights, self._grad.sum())
+        slope = np.full(self.n_weights, total(self._grad))
         slope[:n_inputs] = cross_product(self._grad[:, None], self._inputs)[0]
         return 0.5 * array_dot(free, free) + self._C * cost, free + self._C * slope
 

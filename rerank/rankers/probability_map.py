@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rerank.runtime.elementary import array_exp, softplus
 from rerank.runtime.fields import LARGEST, Array, SchemaError, check_length
 from rerank.runtime.products import array_dot, cross_product, gram, inverse, product
+from rerank.runtime.sums import total
 from rerank.types import Floats
 
 MANY = 1000  # positive rows from which the shape is free
@@ -109,7 +110,7 @@ def _coefficients(
         shares = logistic(product(rows, at))
         gradient = cross_product((weights * (shares - positive))[:, None], rows)[0] + penalty * at
         curvature = gram(rows, weights * shares * (1.0 - shares))
-        return gradient, curvature + np.diag(penalty + LEAST_CURVATURE * weights.sum())
+        return gradient, curvature + np.diag(penalty + LEAST_CURVATURE * total(weights))
 
     return least_within_bounds(cost, derivatives, np.zeros(rows.shape[1]), bounded)
 
@@ -165,7 +166,7 @@ def _isotonic(margins: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Flo
         pooled.append(sums)
         while len(pooled) > 1 and _smoothed(pooled[-2]) > _smoothed(pooled[-1]):
             pooled[-2:] = [pooled[-2] + pooled[-1]]
-    means = np.array([total / n_rows for n_rows, _, total in pooled])
+    means = np.array([margin / n_rows for n_rows, _, margin in pooled])
     shares = np.array([_smoothed(sums) for sums in pooled])
     rising = np.append(True, np.diff(means) > 0.0)
     return means[rising], shares[rising]

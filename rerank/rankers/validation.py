@@ -8,6 +8,7 @@ from rerank.metrics.ranked_lists import RankedLists
 from rerank.rankers.training_set import TrainingSet
 from rerank.retrieval.best_alpha import Lines, best_share
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.sums import mean
 from rerank.types import Floats, pointers
 
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
@@ -29,7 +30,7 @@ class Validation:
     def value(self, scores: Floats) -> float:
         """Return the measure's mean over the queries, weighted as they are, for scores (n_rows,) float64."""
         values = self.values(scores)
-        return float(np.average(values, weights=self.data.weights)) if self.data.weights.any() else 0.0
+        return mean(values, self.data.weights) if self.data.weights.any() else 0.0
 
     def values(self, scores: Floats) -> Floats:
         """Return the measure of each query, (n_queries,) float64, for scores (n_rows,) float64."""

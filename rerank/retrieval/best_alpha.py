@@ -22,6 +22,7 @@ from rerank.metrics.base import Measure, PrefixSum
 from rerank.metrics.ranked_lists import RankedLists
 from rerank.runtime.elementary import array_exp, array_log
 from rerank.runtime.kernels import kernel
+from rerank.runtime.sums import total
 from rerank.types import Floats, Ints, pointers, query_order, query_rows, rows_of_groups
 
 CLOSEST = 1e-12
@@ -141,7 +142,7 @@ def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.comp
     survival = array_exp(above_them(array_log(np.where(stops, 1.0, form.keep))))
     survival[above_them(stops.astype(np.float64)) > 0.0] = 0.0
     ranks = above_them(np.ones(len(stops))).astype(np.int64)
-    weights = form.gains[own] * form.norms[query] * lines.weights[query] / lines.weights.sum()
+    weights = form.gains[own] * form.norms[query] * lines.weights[query] / total(lines.weights)
     shares = weights[pair_own[pairs]] * form.discounts[ranks] * (form.initial + above_them(form.add)) * survival
     before = np.append(0.0, shares[:-1])
     before[starts] = 0.0
@@ -170,7 +171,7 @@ def _measured(lines: Lines, measure: Measure, query: int) -> tuple[Floats, Float
         sizes = np.full((2, len(alpha)), [[len(a)], [len(ideal)]])
         lists = RankedLists(ranked.ravel(), pointers(sizes[0]), np.tile(ideal, len(alpha)), pointers(sizes[1]))
         values[first : first + at_once] = measure.scores(lists)
-    return alphas, np.diff(values, prepend=0.0) * (lines.weights[query] / lines.weights.sum())
+    return alphas, np.diff(values, prepend=0.0) * (lines.weights[query] / total(lines.weights))
 
 
 @kernel()

@@ -36,6 +36,7 @@ from rerank.metrics.base import Measure
 from rerank.metrics.ranked_lists import RankedLists, ranks
 from rerank.metrics.registry import parse_measure
 from rerank.retrieval.pool import Pool, QueryRows, pooled
+from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, Run, pointers, query_blocks
 from rerank.types.ids import id_array, id_texts, same_ids, sort_keys
 
@@ -416,7 +417,7 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
     best = best_alpha.best_alpha(lines, measure)
     order = best_alpha.order_at(lines, best.alpha)
     lists = RankedLists(lines.labels[order], query_ptr, lines.ideal_labels, lines.ideal_ptr)
-    value = float(np.average(measure.scores(lists), weights=lines.weights))
+    value = mean(measure.scores(lists), lines.weights)
     scores = (best.alpha * a + (1.0 - best.alpha) * b)[order].astype(np.float32)
     best_alpha.keep_order(query_ptr, order, scores)
     run = Run(query_ids, query_ptr, doc_ids[order], scores.astype(np.float64), f"{first.name}+{second.name}")

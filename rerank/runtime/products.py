@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rerank.runtime.arithmetic import Floats
 from rerank.runtime.kernels import kernel
+from rerank.runtime.sums import total
 from rerank.runtime.threads import in_threads, slices
 
 BLOCK = 1 << 12  # rows whose products are summed before they are added to those of the others
@@ -21,7 +22,7 @@ FEW = 1 << 19  # multiplications for which threads are not worth their start
 
 def array_dot(left: Floats, right: NDArray[Any]) -> float:
     """Return the sum of the products of two vectors."""
-    return float((left * right).sum())
+    return total(left * right)
 
 
 def product(left: NDArray[Any], right: Floats) -> Floats:

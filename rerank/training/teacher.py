@@ -12,6 +12,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.features.extract import scores_in
+from rerank.runtime.arithmetic import exp2_of
 from rerank.types import RankingData, Run, query_rows
 
 GRADES = 4.0  # greatest grade of a teacher's gains; the least is 0
@@ -33,4 +34,4 @@ def with_gains(data: RankingData, teacher: Run) -> RankingData:
     np.minimum.at(low, query, scores[known])
     np.maximum.at(high, query, scores[known])
     shares = (scores[known] - low[query]) / np.where(high > low, high - low, 1.0)[query]
-    return replace(scored, labels=np.exp2(GRADES * shares) - 1.0).select(np.flatnonzero(high > low))
+    return replace(scored, labels=exp2_of(GRADES * shares) - 1.0).select(np.flatnonzero(high > low))

@@ -1,11 +1,12 @@
 """Whether models, features, vectors, runs and exports have the same bytes on every CPU type and number of threads.
 
-    python -m tests.checks.machines [--quick] [--data FOLDER] [--only NAME ...]
+    python -m tests.checks.machines [--quick] [--data FOLDER] [--only NAME ...] [--python PATH ...]
 
 Each type is emulated in a process of its own: NUMBA_CPU_NAME chooses the instructions of kernels, OPENBLAS_CORETYPE
 those of BLAS, and NPY_DISABLE_CPU_FEATURES those of NumPy. Every process writes the same files; a table names those
 that differ from the ones of this machine. Exit 1 if there is any. --quick takes the types that differ most and fewer
-queries, for .ci/run. Without the collections of --data the docstrings of the Python library take their place.
+queries, for .ci/run. --python is the interpreter of an environment with other versions of the dependencies, which is
+one machine more. Without the collections of --data the docstrings of the Python library take their place.
 """
 
 from __future__ import annotations
@@ -81,6 +82,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", action="append", default=[], help="part of the name of a machine")
+    parser.add_argument("--python", action="append", default=[], help="interpreter of another environment")
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.make:
@@ -89,15 +91,17 @@ def main() -> int:
     machines = QUICK if given.quick else MACHINES
     wanted = given.only or [""]
     chosen = {name: env for name, env in machines.items() if name == THIS or any(part in name for part in wanted)}
+    chosen |= {python: {} for python in given.python}
     digests: dict[str, dict[str, str]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for number, (name, env) in enumerate(chosen.items()):
             folder = Path(scratch) / str(number)
             folder.mkdir()
             variables = {**os.environ, **env}
-            if "NUMBA_CPU_NAME" in env:  # kernels for another CPU need a cache of their own
+            python = name if name in given.python else sys.executable
+            if "NUMBA_CPU_NAME" in env or python == name:  # other kernels need a cache of their own
                 variables["NUMBA_CACHE_DIR"] = str(Path(scratch) / f"kernels-{number}")
-            command = [sys.executable, "-m", "tests.checks.machines", "--make", folder, "--data", given.data.resolve()]
+            command = [python, "-m", "tests.checks.machines", "--make", folder, "--data", given.data.resolve()]
             subprocess.run([*command, *(["--quick"] if given.quick else [])], env=variables, check=True, cwd=ROOT)
             files = sorted(path for path in folder.iterdir() if path.is_file())
             digests[name] = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

@@ -167,6 +167,10 @@ def test_metric_of_elasticsearch_is_refused() -> None:
         parse_measures({"recall": {"k": 10}})
 
 
+def test_measures_are_sorted_when_they_are_a_set() -> None:
+    assert [measure.name for measure in parse_measures({"ndcg_cut_10", "map", "P_5"})] == ["P@5", "AP", "nDCG@10"]
+
+
 @pytest.mark.parametrize(
     ("written", "names"),
     [

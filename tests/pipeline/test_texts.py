@@ -438,6 +438,7 @@ LONE, NUL = "lone \ud800", "nul \0"
 FAULTS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "no texts": ("wing", [], {}, "documents: expected at least one text, got none"),
     "one text": ("wing", "flow", {}, "documents: expected a list of texts, .* got str"),
+    "a set": ("wing", {"flow"}, {}, "documents: expected a list of texts, .* got set"),
     "no list": ("wing", 7, {}, "documents: expected a list of texts, .* got int"),
     "number": ("wing", ["flow", 7], {}, r"documents: 1: expected text, or a mapping of fields, got int"),
     "none": ("wing", [None], {}, r"documents: 0: expected text, or a mapping of fields, got NoneType"),
