@@ -19,13 +19,13 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.files.inputs import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measure
-from rerank.runtime.sums import mean
+from rerank.runtime.sums import mean, total
 from rerank.types import Floats, Ints, Shown, counted
 from rerank.types.intervals import LEVEL, percentile_shares
 
 SAMPLES = 10_000
 BLOCK = 1 << 20  # random numbers of a block
-MOST_SIGNED = 13  # queries: of up to so many, Wilcoxon's test tries all signs
+MOST_RANKED = 50  # queries: of up to so many, Wilcoxon's test is exact
 DIGITS = 12  # after the point, of differences: equal ones of a measure differ in later ones
 ROUNDING = 1e-10  # relative tolerance for ties of sums that are computed in different orders
 
@@ -89,7 +89,7 @@ def _block_sizes(samples: int, n: int) -> list[int]:
 
 TESTS = {
     "t": "two-sided paired t-test",
-    "wilcoxon": "two-sided Wilcoxon signed-rank test (queries without a difference left out)",
+    "wilcoxon": "two-sided Wilcoxon signed-rank test (queries without a difference left out; exact for up to 50 others)",
     "randomisation": "two-sided randomisation test of the mean difference",
 }
 CORRECTIONS = {
@@ -207,17 +207,19 @@ def _tests(difference: Floats) -> tuple[float, float, float]:
 def _wilcoxon_p_value(difference: Floats) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test, exact for few queries, also with ties.
 
-    SciPy calls Python for each pattern of signs where there are ties, and its earlier versions approximate there.
+    Of equal differences, SciPy's depends on its version: exact as if there were none, or approximate.
     """
     from scipy.stats import rankdata, wilcoxon
 
     changed = difference[difference != 0.0]
-    if len(changed) > MOST_SIGNED:
+    if len(changed) > MOST_RANKED:
         return float(wilcoxon(difference).pvalue)
-    ranks = rankdata(np.abs(changed))
-    sums = (next(_all_signs(len(changed))) > 0.0) @ ranks
+    ranks = np.rint(2.0 * rankdata(np.abs(changed))).astype(np.int64)  # doubled: whole numbers, also of ties
+    shares = np.ones(1)  # of all patterns of signs, by the sum of the ranks of wins
+    for rank in ranks.tolist():
+        shares = 0.5 * (np.pad(shares, (0, rank)) + np.pad(shares, (rank, 0)))
     observed = ranks[changed > 0.0].sum()
-    return float(min(2.0 * min((sums <= observed).mean(), (sums >= observed).mean()), 1.0))
+    return min(2.0 * min(total(shares[: observed + 1]), total(shares[observed:])), 1.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -29,9 +29,9 @@ def differences(n_queries: int, n_columns: int = 3, seed: int = 0) -> np.ndarray
 
 
 def test_tests_equal_scipys() -> None:
-    columns = differences(60)
+    columns = differences(80)
     for column, actual in zip(columns.T, paired_differences(columns, samples=200), strict=True):
-        expected = stats.ttest_rel(column, np.zeros(60))
+        expected = stats.ttest_rel(column, np.zeros(80))
         assert (actual.t, actual.p_values["t"]) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
         assert actual.p_values["wilcoxon"] == stats.wilcoxon(column).pvalue
         assert actual.effect_size == pytest.approx(column.mean() / column.std(ddof=1), rel=1e-12)
@@ -63,7 +63,14 @@ def test_wilcoxon_of_few_queries_with_ties_equals_all_signs(n_queries: int) -> N
         assert actual.p_values["wilcoxon"] == pytest.approx(wilcoxon_over_all_signs(column), rel=1e-12)
 
 
-@pytest.mark.parametrize("n_unchanged", [5, 6, 40])  # 13, 14 and 48 queries, 13 being the most whose signs are tried
+@pytest.mark.parametrize("n_queries", [14, 33, 50])
+def test_wilcoxon_of_different_differences_equals_scipys_exact_test(n_queries: int) -> None:
+    column = np.random.default_rng(n_queries).normal(0.2, size=(n_queries, 1))
+    (found,) = paired_differences(column, samples=2)
+    assert found.p_values["wilcoxon"] == pytest.approx(stats.wilcoxon(column[:, 0], method="exact").pvalue, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_unchanged", [42, 43, 100])  # 50, 51 and 108 queries, 50 being the most of the exact test
 def test_wilcoxon_of_few_changed_queries_does_not_depend_on_the_unchanged_ones(n_unchanged: int) -> None:
     changed = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, -0.15])[:, None]
     (few,) = paired_differences(changed, samples=2)
@@ -140,7 +147,8 @@ def test_equal_differences_tie_whatever_their_last_digits_are() -> None:
     (found,) = paired_differences(noisy[:, None])
     exact = np.round(noisy, 3)
     assert (found.wins, found.ties, found.losses) == (20, 5, 5)
-    assert found.p_values["wilcoxon"] == pytest.approx(stats.wilcoxon(exact).pvalue, rel=1e-12)
+    (same,) = paired_differences(exact[:, None])
+    assert found.p_values["wilcoxon"] == same.p_values["wilcoxon"]
     (equal,) = paired_differences(np.array([0.3 - 0.2, 0.6 - 0.5, 0.1, 0.8 - 0.7, 0.9 - 0.8])[:, None])
     assert (equal.t, equal.p_values["t"]) == (np.inf, 0.0)
 
