@@ -4,7 +4,7 @@ The core first, without Java: a model of arrays, the time to import, the time of
 command that the error message names, after which `pip check` finds nothing, an index, and the tests of everything
 about Lucene, without pyserini.
 --smoke leaves the tests out. --lowest installs the lowest version that pyproject.toml allows of each dependency of the
-core, and tries that alone.
+core, and tries that alone, with the tests of arrays.
 """
 
 import os
@@ -17,10 +17,12 @@ import sys
 import tempfile
 import time
 import tomllib
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ("tests/lucene", "tests/pipeline/test_rerank.py")
+TESTS_OF_ARRAYS = ("tests/evaluation", "tests/metrics", "tests/objectives", "tests/runtime", "tests/trees")
 TEST_PACKAGES = ("pytest", "pytest-xdist", "hypothesis", "rank-bm25", "ir-measures", "pytrec-eval-terrier")
 IMPORT_LIMIT, HELP_LIMIT = 0.1, 0.3  # seconds of the processor: a busy machine stretches those of the clock
 IMPORT = """
@@ -108,13 +110,13 @@ def check_lucene(env: Environment) -> str:
     return f"with Lucene {env.gigabytes():.2f} GB"
 
 
-def check_tests(env: Environment) -> str:
-    """Run the tests that need Lucene, on the installed package."""
+def check_tests(env: Environment, tests: tuple[str, ...] = TESTS) -> str:
+    """Run tests on the installed package, those that need Lucene by default."""
     for name in ("tests", "benchmarks", "scripts"):
         shutil.copytree(ROOT / name, env.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", env.folder)
     env.run("pip", "install", "-q", "-c", ROOT / "scripts" / "requirements-test.txt", *TEST_PACKAGES)
-    done = env.run("python", "-m", "pytest", "-n", "2", *TESTS)
+    done = env.run("python", "-m", "pytest", "-n", "2", *tests)
     return done.stdout.strip().splitlines()[-1]
 
 
@@ -138,7 +140,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         env = Environment(python, Path(folder), wheel.parent)
         env.run("pip", "install", "-q", *(lowest() if option == ["--lowest"] else []), wheel)
-        checks = {"--lowest": [check_core], "--smoke": [check_core, check_lucene]}.get(
+        of_arrays = partial(check_tests, tests=TESTS_OF_ARRAYS)
+        checks = {"--lowest": [check_core, of_arrays], "--smoke": [check_core, check_lucene]}.get(
             "".join(option), [check_core, check_lucene, check_tests]
         )
         print("; ".join(check(env) for check in checks))

@@ -13,6 +13,7 @@ notice is preserved.
 
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -84,14 +85,23 @@ def log2(x: Any, more: float = 0.0) -> Any:
 
 def log2_of(values: ArrayLike) -> Floats:
     """Return log2 of each value, positive and not subnormal; an array of their shape."""
-    return np.asarray(log2(np.asarray(values, np.float64)), np.float64)
+    return _of_each(log2, np.asarray(values, np.float64))
 
 
 def exp2_of(values: ArrayLike) -> Floats:
     """Return 2^x of each value, an array of their shape; exact for integers."""
     numbers = np.asarray(values, np.float64)
     whole = np.floor(numbers)
-    return np.asarray(np.ldexp(exp((numbers - whole) * _LN2), whole.astype(np.int64)), np.float64)
+    return np.asarray(np.ldexp(_of_each(exp, (numbers - whole) * _LN2), whole.astype(np.int64)), np.float64)
+
+
+def _of_each(function: Callable[[Any], Any], numbers: Floats) -> Floats:
+    """Return a function's value of each number, an array of their shape.
+
+    It gets an array of one number as a number, which `np.float64` makes of it before NumPy 2.4, with a warning.
+    """
+    values = function(numbers.item() if numbers.size == 1 else numbers)
+    return np.asarray(values, np.float64).reshape(numbers.shape)
 
 
 def powers(base: float, exponents: NDArray[np.integer[Any]]) -> Floats:

@@ -48,7 +48,7 @@ def text_table(rows: Sequence[Sequence[Any]], header: Sequence[str], n_left: int
     from tabulate import tabulate  # imported here: most commands write no table
 
     align = ("left",) * n_left + ("right",) * (len(header) - n_left)
-    return tabulate(rows, header, tablefmt=form, disable_numparse=True, colalign=align)
+    return tabulate(rows, header, tablefmt=form, disable_numparse=True, colalign=align if rows else None)
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

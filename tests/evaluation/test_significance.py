@@ -93,7 +93,7 @@ def test_randomisation_over_drawn_patterns_is_near_scipys() -> None:
     columns = differences(80)
     for column, p_value in zip(columns.T, randomisation_p_values(columns), strict=True):
         expected = stats.permutation_test(
-            (column,), np.mean, permutation_type="samples", n_resamples=9999, vectorized=True, rng=1
+            (column,), np.mean, permutation_type="samples", n_resamples=9999, vectorized=True, random_state=1
         ).pvalue
         assert p_value == pytest.approx(expected, abs=5 * np.sqrt(2 * expected * (1 - expected) / 9999) + 2e-4)
 
@@ -114,7 +114,7 @@ def test_bootstrap_equals_scipys_of_the_same_draws(n_queries: int) -> None:
             n_resamples=2000,
             confidence_level=above - below,
             method="percentile",
-            rng=np.random.default_rng(5),
+            random_state=np.random.default_rng(5),
         ).confidence_interval
         assert (low[number], high[number]) == pytest.approx((expected.low, expected.high), abs=1e-12)
 

@@ -11,6 +11,7 @@ import numba
 import numpy as np
 import pytest
 
+from rerank.runtime.arithmetic import exp2_of, log2_of
 from rerank.runtime.elementary import array_exp, array_log, array_log1p, array_log2, random_bits, softplus
 from rerank.types import Floats
 
@@ -105,6 +106,9 @@ def test_arrays_keep_their_shape() -> None:
     values = np.arange(1.0, 7.0).reshape(2, 3)
     np.testing.assert_array_equal(array_exp(values.T), array_exp(values).T)
     assert array_log(2.0).shape == ()
+    for shape in ((), (0,), (1,), (1, 1), (2, 3)):  # one number is no array for NumPy's float64 before 2.4
+        assert (log2_of(np.full(shape, 8.0)) == np.full(shape, 3.0)).shape == shape
+        assert (exp2_of(np.full(shape, 3.0)) == np.full(shape, 8.0)).shape == shape
 
 
 def test_softplus_is_the_logarithm_of_one_and_an_exponential() -> None:
