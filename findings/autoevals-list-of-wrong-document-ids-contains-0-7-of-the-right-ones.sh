@@ -30,14 +30,15 @@ import { ExactMatch, ListContains } from "autoevals";
 const show = async (name, options) => console.log(`${name}: ${(await ListContains(options)).score.toFixed(2)}`);
 const expected = ["doc-205", "doc-206", "doc-207"];
 const wrong = ["doc-101", "doc-102", "doc-103"];
-const long = wrong.map((id) => `https://example.org/archive/${id}`);
+const url = (id) => `https://example.org/archive/${id}`;
 await show("all right", { output: [...expected].reverse(), expected });
 await show("all wrong", { output: wrong, expected });
-await show("all wrong, by url", { output: long, expected: expected.map((id) => `https://example.org/archive/${id}`) });
+await show("all wrong, by url", { output: wrong.map(url), expected: expected.map(url) });
 await show("all wrong, ExactMatch", { output: wrong, expected, pairwiseScorer: ExactMatch });
 const ten = Array.from({ length: 10 }, (_, i) => `doc-${205 + i}`);
-await show("the right one among ten", { output: ten, expected: ["doc-205"] });
-await show("the right one among ten, allowExtraEntities", { output: ten, expected: ["doc-205"], allowExtraEntities: true });
+const one = { output: ten, expected: ["doc-205"] };
+await show("the right one among ten", one);
+await show("the right one among ten, allowExtraEntities", { ...one, allowExtraEntities: true });
 EOF
 ) || { cat "$folder/log" >&2; exit 1; }
 echo "$observed"

@@ -38,7 +38,8 @@ const chunkingConfig = { chunkSize: 8, chunkOverlap: 0 };
 const index = new LocalDocumentIndex({ folderPath: "index", embeddings, chunkingConfig });
 await index.createIndex();
 const texts = {
-  "all of the forest": "forest forest forest forest.\n\nthe lake wing stone lake wing and\n\na lake here wing lake again",
+  "all of the forest":
+    "forest forest forest forest.\n\nthe lake wing stone lake wing and\n\na lake here wing lake again",
   "in passing": "forest and the lake",
   "another": "wing of a stone",
 };
