@@ -36,7 +36,8 @@ lucene = jpype.JPackage("org").apache.lucene
 print("Lucene", lucene.util.Version.LATEST)
 document, search, store = lucene.document, lucene.search, lucene.document.Field.Store
 folder = lucene.store.ByteBuffersDirectory()
-writer = lucene.index.IndexWriter(folder, lucene.index.IndexWriterConfig(lucene.analysis.standard.StandardAnalyzer()))
+analyzer = lucene.analysis.standard.StandardAnalyzer()
+writer = lucene.index.IndexWriter(folder, lucene.index.IndexWriterConfig(analyzer))
 texts = {"a": ("forest", "site"), "b": ("forest forest", "site"), "c": ("forest stone", None), "d": ("forest lake", None)}
 texts |= {"e": ("forest forest forest", None), "f": ("forest and wing", None)}
 for name, (text, site) in texts.items():

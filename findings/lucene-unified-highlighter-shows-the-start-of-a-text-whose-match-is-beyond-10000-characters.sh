@@ -47,7 +47,8 @@ analyzer = lucene.analysis.standard.StandardAnalyzer()
 folder = lucene.store.ByteBuffersDirectory()
 writer = lucene.index.IndexWriter(folder, lucene.index.IndexWriterConfig(analyzer))
 filler = "Nothing is said here. "
-texts = {before: filler * (before // len(filler)) + "Then comes the forest. It ends." for before in (0, 9000, 11000, 60000)}
+end = "Then comes the forest. It ends."
+texts = {before: filler * (before // len(filler)) + end for before in (0, 9000, 11000, 60000)}
 for text in texts.values():
     entry = document.Document()
     entry.add(document.TextField("text", text, store.YES))
