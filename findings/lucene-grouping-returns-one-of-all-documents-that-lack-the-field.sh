@@ -38,8 +38,8 @@ document, search, store = lucene.document, lucene.search, lucene.document.Field.
 folder = lucene.store.ByteBuffersDirectory()
 analyzer = lucene.analysis.standard.StandardAnalyzer()
 writer = lucene.index.IndexWriter(folder, lucene.index.IndexWriterConfig(analyzer))
-texts = {"a": ("forest", "site"), "b": ("forest forest", "site"), "c": ("forest stone", None), "d": ("forest lake", None)}
-texts |= {"e": ("forest forest forest", None), "f": ("forest and wing", None)}
+texts = {"a": ("forest", "site"), "b": ("forest forest", "site"), "c": ("forest stone", None)}
+texts |= {"d": ("forest lake", None), "e": ("forest forest forest", None), "f": ("forest and wing", None)}
 for name, (text, site) in texts.items():
     entry = document.Document()
     entry.add(document.StringField("id", name, store.YES))
