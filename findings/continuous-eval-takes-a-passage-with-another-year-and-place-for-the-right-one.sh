@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Guess: PrecisionRecallF1 and RankedRetrievalMetrics of continuous-eval count a retrieved passage as relevant where it
 # is the right one, or has it in other words.
-# Behaviour: by default continuous-eval 0.3.14 takes a passage for relevant where .7 of the words of the right one are in
-# it, in their order (ROUGE-L recall). One with another year and another place, or with a "never", has precision,
-# recall, average precision and nDCG of 1; one that says the same in other words, or starts with the second half, has 0.
-# Average precision is divided by the passages that were found, so that one of three right ones is 1.
+# Behaviour: by default continuous-eval 0.3.14 takes a passage for relevant where .7 of the words of the right one are
+# in it, in their order (ROUGE-L recall). One with another year and another place, or with a "never", has a recall and
+# an nDCG of 1; one that says the same in other words, or with its halves changed, has 0. Average precision is divided
+# by the passages that were found, so that one of three right ones is 1.
 # Why it matters: passages of one template, a product, a contract, a bill, are all relevant to each other, and
 # a retriever that finds the wrong year cannot be told from one that finds the right one. ExactChunkMatch has 0 for it.
 # Source: continuous-eval, metrics/retrieval/matching_strategy.py (RougeChunkMatch) and ranked.py.

@@ -3,8 +3,8 @@
 # every document adds nothing.
 # Behaviour: in Groonga 13.0.0 the score of a word in a document is never below 1, so a word of all documents counts as
 # much as one of a third of them; and _score is a whole number until command version 3 is asked for: 1.1 and 1.8 are 1.
-# In a table of 1,000 texts eight words, which stand in five texts or in all, have the scores 1, 2 and 4. Equal scores
-# stay in the order of the texts in the table. Version 3 keeps the fractions, and the 1.
+# In a table of 1,000 texts eight words, which stand in five texts or in all, have the scores 1, 2 and 4. Version 3
+# keeps the fractions, and the 1.
 # Why it matters: in a small table, or with words that are not rare, tf-idf is a count of the words that match, and the
 # stop words of a question count as its nouns do.
 # Source: Groonga, lib/scorers.c (min_score); documentation, command version 3 (the type of _score).
