@@ -17,10 +17,10 @@ trap 'rm -rf "$folder"' EXIT
 "$folder/venv/bin/pip" install -q --disable-pip-version-check vowpalwabbit==9.11.9
 
 expected='vowpalwabbit 9.11.9
-grades 0 to 4: 1.96 3.63 4.00 4.00 4.00; of 1000 documents equal to the best: 37, to the worst: 57
-grades 0 to 4 --min_prediction -1000 --max_prediction 1000: 1.99 3.57 5.14 6.72 8.30; of 1000 documents equal to the best: 1, to the worst: 1
-grades 0 and 1: 0.45 1.00 1.00 1.00 1.00; of 1000 documents equal to the best: 101, to the worst: 163
-grades 0 and 1 --min_prediction -1000 --max_prediction 1000: 0.51 0.96 1.42 1.87 2.32; of 1000 documents equal to the best: 1, to the worst: 1'
+grades 0 to 4, default: 1.96 3.63 4.00 4.00 4.00; of 1000 equal to the best: 37, to the worst: 57
+grades 0 to 4, range set: 1.99 3.57 5.14 6.72 8.30; of 1000 equal to the best: 1, to the worst: 1
+grades 0 and 1, default: 0.45 1.00 1.00 1.00 1.00; of 1000 equal to the best: 101, to the worst: 163
+grades 0 and 1, range set: 0.51 0.96 1.42 1.87 2.32; of 1000 equal to the best: 1, to the worst: 1'
 
 cd "$folder"
 observed=$("$folder/venv/bin/python" - 2> "$folder/log" <<'EOF'
@@ -49,8 +49,8 @@ for name, grade in {
         scores = [model.predict(line(document)) for document in documents[4000:]]
         rising = [model.predict(line((step, step))) for step in (0, 1, 2, 3, 4)]
         model.finish()
-        print(f"{name} {options}".strip() + ":", " ".join(f"{score:.2f}" for score in rising), end="; ")
-        print(f"of {len(scores)} documents equal to the best: {scores.count(max(scores))}", end=", ")
+        print(f"{name}, {'range set' if options else 'default'}:", *(f"{score:.2f}" for score in rising), end="; ")
+        print(f"of {len(scores)} equal to the best: {scores.count(max(scores))}", end=", ")
         print(f"to the worst: {scores.count(min(scores))}")
 EOF
 ) || { cat "$folder/log" >&2; exit 1; }
