@@ -22,7 +22,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ("tests/lucene", "tests/pipeline/test_rerank.py")
-TESTS_OF_ARRAYS = ("tests/evaluation", "tests/metrics", "tests/objectives", "tests/runtime", "tests/trees")
+TESTS_OF_ARRAYS = (  # those that need no other package
+    "tests/evaluation/test_evaluate.py",
+    "tests/evaluation/test_significance.py",
+    "tests/metrics/test_swaps.py",
+    "tests/metrics/test_trec_measures.py",
+    "tests/objectives",
+    "tests/runtime/test_elementary.py",
+    "tests/runtime/test_sums.py",
+    "tests/trees",
+)
 TEST_PACKAGES = ("pytest", "pytest-xdist", "hypothesis", "rank-bm25", "ir-measures", "pytrec-eval-terrier")
 IMPORT_LIMIT, HELP_LIMIT = 0.1, 0.3  # seconds of the processor: a busy machine stretches those of the clock
 IMPORT = """
