@@ -160,5 +160,7 @@ def _every_query(comparison: Comparison, topics: Mapping[str, str]) -> Section:
     rows = []
     for query_id in sorted(set().union(*per_query)):
         values = [figure(of_run[query_id]) if query_id in of_run else "–" for of_run in per_query]
-        rows.append([query_id, topics.get(query_id, ""), *values])
-    return Section("Every query", [f"{measure}."], rows, ["query", "text", *comparison.results], 2)
+        text = [topics.get(query_id, "")] if topics else []
+        rows.append([query_id, *text, *values])
+    named = ["query", "text"] if topics else ["query"]
+    return Section("Every query", [f"{measure}."], rows, [*named, *comparison.results], len(named))

@@ -114,7 +114,7 @@ def run_experiment(
         result = StudyResult(trials, results, baseline, added, study.metric, prepared.resources)
         if folder is not None:
             with staged_output(folder, last=SETTINGS) as staging:
-                write_result(result, study, staging)
+                write_result(result, study, staging, {} if prepared.inputs is None else prepared.inputs.topics)
                 write_settings(
                     staging, folder, study.to_dict(), {**given.base_file, **(inputs or {})}, result.resources
                 )

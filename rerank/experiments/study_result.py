@@ -160,7 +160,7 @@ def resource_notes(resources: Mapping[str, str]) -> list[str]:
     return [f"features use {', '.join(names)}"] if names else []
 
 
-def write_result(result: StudyResult, study: Study, folder: Path) -> None:
+def write_result(result: StudyResult, study: Study, folder: Path, topics: Mapping[str, str]) -> None:
     """Write the files of a study's folder, all but the settings."""
     for number, trial in enumerate(result.trials):
         _write_trial(trial, folder, f".repeat{number}" if len(result.trials) > 1 else "")
@@ -169,7 +169,7 @@ def write_result(result: StudyResult, study: Study, folder: Path) -> None:
     texts = {
         "table.txt": f"{result}\n",
         "table.tex": render(result.comparison, "latex") + "\n",
-        "report.html": report("Cross-validation", result.comparison, (), {}, {}),
+        "report.html": report("Cross-validation", result.comparison, (), {}, topics),
     }
     for name, text in texts.items():
         write_text(folder / name, text)

@@ -126,7 +126,7 @@ def model_card(
         Section("Parameters", rows=_parameters(model)),
         Section("Versions", rows=[("model file", f"{FORMAT} {VERSION}"), *wrote]),
     )
-    return ModelCard(f"Model card: {name}", sections)
+    return ModelCard(f"Model card: {name}", tuple(part for part in sections if part.text or part.rows))
 
 
 def _use(model: Ranker) -> str:

@@ -391,9 +391,10 @@ def _sides(
     for doc_id, before, after in [*ranked, ("", None, None)][:2]:
         rows = data.doc_ids == doc_id if doc_id else np.ones(data.n_rows, dtype=np.bool_)
         with warnings.catch_warnings(action="ignore"):  # a feature that all documents lack
-            means = np.nanmean(values[rows], axis=0).tolist()
+            means = np.nanmean(values[rows], axis=0)
+            means[np.abs(means) < 1e-6 * np.nanmax(np.abs(values[rows]), axis=0)] = 0.0  # as of standardised scores
         document = ExplainedDocument(doc_id, before, after, *totals[rows].mean(axis=0).tolist())
-        sides.append((document, means, contributions[rows, :-1].mean(axis=0).tolist()))
+        sides.append((document, means.tolist(), contributions[rows, :-1].mean(axis=0).tolist()))
     return sides
 
 

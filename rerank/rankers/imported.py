@@ -35,6 +35,17 @@ class Untrained(Ranker):
             "(base=, --base)."
         )
 
+    def about(self) -> dict[str, str]:
+        """Return what the ranker is, without a measure: it was trained for another one, or for none.
+
+        Returns
+        -------
+        dict of str to str
+            As of every ranker, without its measure.
+
+        """
+        return {name: value for name, value in super().about().items() if name != "trained for"}
+
 
 @dataclass(eq=False, repr=False)
 class Imported(Untrained):

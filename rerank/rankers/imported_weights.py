@@ -11,7 +11,7 @@ from rerank.rankers.imported import Imported
 from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.registry import register
 from rerank.runtime.fields import check_length
-from rerank.types import Floats
+from rerank.types import Floats, counted
 
 LARGEST_VALUE = 1e18  # of a feature that is weighed: larger ones count as this, so that scores stay within float32
 
@@ -70,6 +70,17 @@ class ImportedWeights(Imported):
     def feature_importances_(self) -> Floats:
         """Size of each feature's weight, (n_features,) float64."""
         return np.abs(self.weights_)
+
+    def size_in_words(self) -> str:
+        """Return the number of weights.
+
+        Returns
+        -------
+        str
+            The number.
+
+        """
+        return counted(len(self.weights_), "weight")
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = np.zeros(len(X))

@@ -72,6 +72,10 @@ def test_real_linear_files_load(
     np.testing.assert_allclose(model.contributions(X).sum(axis=1), expected, rtol=1e-12)
     model.save(tmp_path / "model.json")
     assert rerank.read_model(tmp_path / "model.json").to_dict() == model.to_dict()
+    card = rerank.model_card(model)
+    about = dict(card.sections[0].rows)
+    assert (about["consists of"], "trained for" in about) == ("2 weights", False)
+    assert not {"Data", "Measures"} & {section.title for section in card.sections}  # of which nothing is known
 
 
 @pytest.mark.parametrize(

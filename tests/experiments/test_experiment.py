@@ -87,6 +87,7 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
         text = (folder / name).read_text()
         assert all(mean in text for mean in means)
         assert f"features use history ({SOURCE})" in text
+    assert all(f"<td>{text}</td>" in (folder / "report.html").read_text() for text in collection.topics.values())
     used = {"history": SOURCE}
     assert figures["resources"] == json.loads((folder / "settings.json").read_text())["resources"] == used
     assert f"\nfeatures use history ({used['history']})\n" in str(result)

@@ -121,6 +121,7 @@ def test_values_and_base_scores_are_those_of_the_data(
         column = data.column(name)[rows]
         expected = column[~np.isnan(column)].mean() if (~np.isnan(column)).any() else np.nan
         assert means[name] == pytest.approx(expected, rel=1e-6, abs=1e-6, nan_ok=True)
+        assert means[name] == 0.0 or not abs(means[name]) < 1e-7  # that of standardised scores is 0
 
 
 def test_every_feature_has_its_meaning_with_field_and_normalisation(data: rerank.RankingData) -> None:
