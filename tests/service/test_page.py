@@ -119,6 +119,9 @@ def test_page_ranks_texts(browser: Browser, server: Running) -> None:
     _wait(browser, "document.querySelectorAll('#ranked li').length == 3")
     shown = browser.value("[...document.querySelectorAll('#ranked li')].map(e => e.lastChild.textContent.trim())")
     assert shown == [texts[result["index"]] for result in answer["results"]]
+    ends = "[...document.querySelectorAll('#ranked .rank')].map(e => Math.round(e.getBoundingClientRect().right))"
+    assert len(set(browser.value(ends))) == 1  # so that the texts begin below each other
+    assert browser.value("document.querySelector('#text-about').offsetParent !== null")
     assert browser.value("document.querySelector('#found').hidden && document.title") == "Rank texts - rerank"
     browser.value("history.back()")
     _wait(browser, "document.querySelector('#texts').hidden && !document.querySelector('#found').hidden")

@@ -95,9 +95,8 @@ async function readModels() {
 function drawStart({ documents, examples, served }) {
   const count = new Intl.NumberFormat("en").format(documents);
   const shown = state.fields.join(", ");
-  $("about").textContent = documents
-    ? `${count} document${documents === 1 ? "" : "s"} with the fields ${shown}. BM25's order stands beside that of ${served}.`
-    : `${served} ranks texts: it has no collection to search.`;
+  const collection = `${count} document${documents === 1 ? "" : "s"} with the fields ${shown}`;
+  $("about").textContent = `${collection}. Each search shows BM25's order and that of the model ${served}.`;
   $("examples").replaceChildren("Try: ", ...examples.map((text) => make("a", { href: `#q=${encodeURIComponent(text)}` }, text)));
   $("examples").hidden = !examples.length;
   $("start").hidden = Boolean(state.query);
