@@ -47,7 +47,8 @@ VERBS = {
 
 _OF_ANOTHER_KIND = re.compile(  # an error that a folder or file of another kind gives, by its beginning
     r"(?P<path>.+?)(?::(?P<line>\d+))?: expected (?P<expected>\d+ columns|a model file|a folder (?:with|of)|a \w+ file|"
-    r"an id as|one of the keys|a name that ends|a finite number as label|`qid:)\b.*?, got .+?(?=\. [A-Z]|\.$)"
+    r"a JSON object|an id as|one of the keys|a name that ends|a finite number as label|`qid:)\b.*?, "
+    r"got .+?(?=\. [A-Z]|\.$)"
 )
 _EXTRA = "Got unexpected extra argument"  # click's words
 DATA = "ranking data"

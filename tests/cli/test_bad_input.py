@@ -62,6 +62,10 @@ CASES = {
         "retrieve index qrels.txt -o out",
         r"qrels\.txt:1: .* It looks like judgements: check the arguments",
     ),
+    "run for clicks": (
+        "evaluate --clicks bm25.run bm25.run",
+        r"bm25\.run:1: .* It looks like a run: check the arguments",
+    ),
     "topics for a run": ("evaluate qrels.txt topics.tsv", r"topics\.tsv:1: .* It looks like topics: check the arg"),
     "index for a model": (
         "rerank model.json index topics.tsv -o out",
