@@ -22,7 +22,7 @@ from rerank.evaluation.significance import bootstrap_intervals
 from rerank.experiments.experiment import run_of_base
 from rerank.experiments.prepared import Prepared, SourceLike, learns_from_all, prepare
 from rerank.experiments.study import BASE, Study, output_folder, staged_output
-from rerank.experiments.study_result import resource_notes
+from rerank.experiments.study_result import n_tied, resource_notes, tie_notes
 from rerank.files.inputs import QrelsLike, TopicsLike
 from rerank.rankers.ranker import Ranker
 from rerank.training.cross_validation import cross_validated
@@ -47,12 +47,15 @@ class CurvePoint:
         Number of judged queries that each model learned from; 0 for a system that learns nothing.
     values : mapping of str to float
         The measure of each held-out query.
+    n_tied : int
+        Number of held-out queries whose documents all have one score.
 
     """
 
     system: str
     queries: int
     values: Mapping[str, float]
+    n_tied: int = 0
 
     @property
     def mean(self) -> float:
@@ -110,6 +113,7 @@ class LearningCurve(Curve):
         """Return the points, with their chart."""
         few = f"not enough judged queries: a fold leaves fewer than {LEAST_QUERIES} to learn from"
         text = [INTERVAL if any(point.queries for point in self.points) else few, *resource_notes(self.resources)]
+        text += tie_notes({f"{own.system} of {own.queries}": own.n_tied for own in self.points if own.queries})
         rows = [
             [name, f"{queries}", figure(mean), f"{low:.4f} to {high:.4f}"]
             for name, queries, mean, low, high in self.rows
@@ -219,4 +223,4 @@ def _points(prepared: Prepared, folds: Mapping[str, int]) -> Iterator[CurvePoint
 def _point(prepared: Prepared, system: str, queries: int, run: Run) -> CurvePoint:
     """Return the measure of a run of all held-out queries."""
     result = evaluate(prepared.qrels, run, [prepared.study.metric], complete=True)
-    return CurvePoint(system, queries, result.per_query[result.measures[0]])
+    return CurvePoint(system, queries, result.per_query[result.measures[0]], n_tied(run))

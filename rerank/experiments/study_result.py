@@ -21,7 +21,7 @@ from rerank.runtime.output import write_text
 from rerank.training.cross_validation import Try
 from rerank.training.estimate import DEFAULT_METRIC
 from rerank.training.tuning import best_try
-from rerank.types import Run
+from rerank.types import Run, counted
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,6 +130,7 @@ class StudyResult:
         if noise := self.trials[0].noise:
             figures = ", ".join(f"{system} {value:.4f}" for system, value in noise.items())
             remarks.append(f"standard deviation of {self.measure} over random states: {figures}")
+        remarks += tie_notes({system: n_tied(self.runs[system]) for system in self.models})
         return compare_results(self.results, self.baseline, added=self.added, remarks=remarks)
 
     def __repr__(self) -> str:
@@ -158,6 +159,20 @@ def resource_notes(resources: Mapping[str, str]) -> list[str]:
     """Return the line that names what features were computed from, none where that is the documents alone."""
     names = [f"{name} ({value})" for name, value in resources.items()]
     return [f"features use {', '.join(names)}"] if names else []
+
+
+def n_tied(run: Run) -> int:
+    """Return how many queries have several documents, and one score for all of them."""
+    return sum(len(set(scores.values())) == 1 < len(scores) for scores in run.values())
+
+
+def tie_notes(counts: Mapping[str, int]) -> list[str]:
+    """Return a line for each system that leaves queries in the order of ids, as a model does that learned nothing."""
+    return [
+        f"{system}: {counted(count, 'query has', 'queries have')} one score for all documents, which the ids order"
+        for system, count in counts.items()
+        if count
+    ]
 
 
 def write_result(result: StudyResult, study: Study, folder: Path, topics: Mapping[str, str]) -> None:

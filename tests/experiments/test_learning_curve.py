@@ -119,6 +119,18 @@ def test_curve_is_written_as_a_table_and_a_picture(curve: LearningCurve, folder:
     assert all(name in text for name in (*curve.systems, "10", "14", "nDCG@10", "judged training queries"))
 
 
+def test_figures_of_models_that_learned_nothing_say_so() -> None:
+    data, study = ranking_data(0), Study(folds=3, threads=1)
+    numbers = np.repeat(np.arange(60), np.diff(data.query_ptr))  # a feature that documents of a query share
+    nothing = replace(data, X=numbers[:, None].astype(np.float32), feature_names=("number",))
+    curve = learning_curve(nothing, study=study)
+    (line,) = [each for each in str(run_experiment(nothing, study=study)).splitlines() if "one score" in each]
+    assert line == "LambdaMART: 60 queries have one score for all documents, which the ids order"
+    sizes = [point.queries for point in curve.systems["LambdaMART"]]
+    assert [f"LambdaMART of {size}: 60 queries have one score" in str(curve) for size in sizes] == [True] * len(sizes)
+    assert "one score" not in str(run_experiment(data, study=study))
+
+
 def test_few_queries_have_the_systems_that_learn_nothing(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
     curve = learning_curve(index, collection.topics, collection.qrels, tmp_path, replace(STUDY, ranker="auto"))
     assert [point.system for point in curve.points] == ["BM25", "unsupervised"]
