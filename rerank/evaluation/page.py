@@ -180,12 +180,13 @@ def _table(part: Section) -> Element | None:
     rows = [
         element(
             "tr",
-            element("th", row[0], scope="row"),
+            element("th", row[0], scope="row") if row[0] else element("td"),  # of the same thing as the row above
             [element("td", cell, class_=side(column)) for column, cell in enumerate(row[1:], 1)],
         )
         for row in part.rows
     ]
-    table = element("table", element("thead", element("tr", head)), element("tbody", rows))
+    header = element("thead", element("tr", head)) if any(part.header) else None
+    table = element("table", header, element("tbody", rows))
     return element("div", table, class_="scroll", role="region", tabindex=0, aria_label=part.title)
 
 

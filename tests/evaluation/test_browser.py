@@ -47,6 +47,7 @@ def test_page_has_its_tables_and_charts_and_no_script(browser: Browser, path: Pa
     )
     assert browser.value(drawn)
     assert browser.value("document.querySelectorAll('table').length") == 4
+    assert browser.value("[...document.querySelectorAll('th')].every(e => e.textContent)")
     assert browser.value("[...document.querySelectorAll('nav a')].every(a => document.querySelector(a.hash))")
     assert browser.value("document.title").startswith("<script>alert(1)</script>")
 

@@ -47,6 +47,7 @@ def test_card_of_a_model_of_an_index_names_what_it_was_made_from(
     page = card.to_html()
     assert all(f"<h2>{each.title}</h2>" in page for each in card.sections)
     assert "<svg" in page
+    assert "<th></th>" not in page.replace(' scope="col"', "").replace(' scope="row"', "")
 
 
 def test_card_measures_the_model_on_given_data() -> None:
