@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from importlib.resources import files
 from math import ceil, floor, log10
 from pathlib import Path
@@ -252,6 +252,7 @@ class Chart:
     name     unique in its page
     lines    points by ascending x of each line, by its name
     measure  what the other axis is of
+    ranges   the least and the greatest height at each point of some lines, which are shaded
     """
 
     name: str
@@ -259,11 +260,13 @@ class Chart:
     lines: Mapping[str, Sequence[Point]]
     x: Axis
     measure: str
+    ranges: Mapping[str, Sequence[Point]] = field(default_factory=dict)
 
     @property
     def y(self) -> Axis:
         """The axis of the measure, over the range of the lines."""
         heights = [height for line in self.lines.values() for _, height in line]
+        heights += [height for ends in self.ranges.values() for end in ends for height in end]
         return Axis(self.measure, ticks(min(heights), max(heights)))
 
     def element(self) -> Element:
@@ -276,6 +279,11 @@ class Chart:
             return f"{self.x.position(value[0], LEFT, width):.1f},{y.position(value[1], TOP + height, -height):.1f}"
 
         described = "; ".join(f"{name} {line[0][1]:.4g} to {line[-1][1]:.4g}" for name, line in self.lines.items())
+        shaded = [
+            element("polygon", points=" ".join(map(point, self._outline(name))), class_=f"range s{number % STYLES}")
+            for number, name in enumerate(self.lines)
+            if name in self.ranges
+        ]
         lines = [
             element("polyline", points=" ".join(map(point, line)), class_=f"series s{number % STYLES}")
             for number, line in enumerate(self.lines.values())
@@ -284,7 +292,7 @@ class Chart:
             "svg",
             element("title", self.caption, id=f"{self.name}-title"),
             element("desc", described, id=f"{self.name}-desc"),
-            [*_y_axis(y, height), *_x_axis(self.x, TOP + height, width), *lines],
+            [*_y_axis(y, height), *_x_axis(self.x, TOP + height, width), *shaded, *lines],
             viewBox=f"0 0 {WIDTH} {HEIGHT}",
             role="img",
             aria_labelledby=f"{self.name}-title {self.name}-desc",
@@ -292,10 +300,21 @@ class Chart:
         keys = element("ul", list(map(_key, range(len(self.lines)), self.lines)), class_="keys")
         return element("figure", element("figcaption", f"{self.caption}."), keys, chart)
 
+    def _outline(self, name: str) -> list[Point]:
+        """Return the points around the range of a line."""
+        lows, highs = zip(*self.ranges[name], strict=True)
+        places = [place for place, _ in self.lines[name]]
+        return [*zip(places, lows, strict=True), *zip(places[::-1], highs[::-1], strict=True)]
+
     def draw(self, axes: Any) -> None:
         """Draw the chart on axes of matplotlib; its caption is left to the text around the picture."""
         for name, line in self.lines.items():
-            axes.plot([self.x.scale(place) for place, _ in line], [height for _, height in line], label=name)
+            places = [self.x.scale(place) for place, _ in line]
+            (drawn,) = axes.plot(places, [height for _, height in line], label=name)
+            if name in self.ranges:
+                axes.fill_between(
+                    places, *zip(*self.ranges[name], strict=True), color=drawn.get_color(), alpha=0.15, linewidth=0
+                )
         axes.set_xticks(list(map(self.x.scale, self.x.ticks)), [f"{tick:g}" for tick in self.x.ticks])
         axes.set(xlabel=self.x.label, ylabel=self.y.label)
         axes.legend()
@@ -373,12 +392,17 @@ class Curve(Account):
 
     def chart(self, x: Axis, n_rows: int | None = None) -> Chart:
         """Return a line for each system of the first rows; that of one point is level, over all of the axis."""
-        lines: dict[str, list[tuple[float, float]]] = {}
-        for system, number, value, *_ in self.rows[:n_rows]:
+        lines: dict[str, list[Point]] = {}
+        ranges: dict[str, list[Point]] = {}
+        for system, number, value, *interval in self.rows[:n_rows]:
             lines.setdefault(system, []).append((float(number), value))
+            if interval:
+                ranges.setdefault(system, []).append((interval[0], interval[1]))
+        ranges = {name: ends for name, ends in ranges.items() if len(ends) > 1}
         ends = x.ticks[0], x.ticks[-1]
         lines |= {name: [(end, line[0][1]) for end in ends] for name, line in lines.items() if len(line) == 1}
-        return Chart("curve", self.title, lines, x, self.measure)
+        caption = f"{self.title}; shaded: 95 % intervals" if ranges else self.title
+        return Chart("curve", caption, lines, x, self.measure, ranges)
 
     def write(self, folder: Path, name: str) -> None:
         """Write the rows, and the page."""

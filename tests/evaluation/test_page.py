@@ -197,6 +197,21 @@ def test_chart_is_drawn_with_its_lines_ticks_and_names() -> None:
     assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_legend().get_texts()[0].get_text()) == ("n", "AP", "one")
 
 
+def test_chart_shades_the_ranges_of_lines_in_both_forms() -> None:
+    to_hex = pytest.importorskip("matplotlib").colors.to_hex
+    lines = {"level": [(1.0, 0.4), (100.0, 0.4)], "one": [(1.0, 0.5), (100.0, 0.7)]}
+    chart = Chart("c", "C", lines, Axis("n", [1, 100], log10), "AP", {"one": [(0.45, 0.55), (0.3, 0.95)]})
+    assert (chart.y.ticks[0], chart.y.ticks[-1]) == (0.2, 1.0)
+    axes = matplotlib_figure().subplots()
+    chart.draw(axes)
+    (shaded,) = axes.collections
+    corners = {tuple(corner) for corner in shaded.get_paths()[0].vertices.tolist()}
+    assert corners == {(0.0, 0.45), (0.0, 0.55), (2.0, 0.3), (2.0, 0.95)}
+    assert to_hex(shaded.get_facecolor()) == to_hex(axes.get_lines()[1].get_color())
+    (polygon,) = [each for each in chart.element().iter("polygon")]
+    assert (polygon.get("class"), len(polygon.get("points").split())) == ("range s1", 4)
+
+
 def test_picture_is_refused_without_charts_or_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidInputError, match=r"none\.png: expected something with a chart, got none\. Write a page"):
         write_picture([], tmp_path / "none.png")

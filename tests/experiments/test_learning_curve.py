@@ -116,6 +116,7 @@ def test_curve_is_written_as_a_table_and_a_picture(curve: LearningCurve, folder:
     assert rows == [[str(cell) for cell in row] for row in curve.rows]
     assert all(f"{mean:.4f}" in str(curve) for _, _, mean, _, _ in curve.rows)
     text = read((folder / "curve.html").read_text("utf8")).text
+    assert "; shaded: 95 % intervals" in text
     assert all(name in text for name in (*curve.systems, "10", "14", "nDCG@10", "judged training queries"))
 
 
