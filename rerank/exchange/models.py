@@ -60,6 +60,9 @@ _OTHERS = {  # beginning of a file, without white space: what it is, and what to
     b'{"format":"rerank-model"': "a model of rerank. Read it with rerank.read_model",
     b'[{"bias":': "the dump of a linear model of XGBoost. Train it again with booster=gbtree",
     b'["{': "a list of texts. Join them: '[' + ', '.join(booster.get_dump(dump_format='json')) + ']'",
+    **dict.fromkeys(
+        (b"<ranker>", b"<Ensemble>"), "the XML of QuickRank or Jforests, which is not read. Train with one of these"
+    ),
     b"\x08": "ONNX or Core ML, which are not read. Import the model that it was made of",
     b"versionhttps://git-lfs": "the pointer of Git LFS to it. Fetch it with `git lfs pull`",
     b"binf": "the old binary form of XGBoost. Save the model with save_model('model.json')",

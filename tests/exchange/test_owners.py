@@ -228,6 +228,8 @@ def test_rows_that_count_from_0_have_the_columns_of_lightgbm(tmp_path: Path) -> 
         (b'[\n  { "bias": [ 0 ], "weight": [ 1 ] }\n]', "got the dump of a linear model of XGBoost. Train it again"),
         (json.dumps(['{ "nodeid": 0, "leaf": 1 }']).encode(), "got a list of texts. Join them: '['"),
         (b"\x08\x03\x12\x08CatBoost", "got ONNX or Core ML, which are not read. Import the model that it was made of"),
+        (b"<ranker>\n\t<info>", "got the XML of QuickRank or Jforests, which is not read. Train with one of these"),
+        (b'<Ensemble>\n\t<Tree leaves="7">', "got the XML of QuickRank or Jforests"),
         (b"binf\x00\x00", "got the old binary form of XGBoost. Save the model with save_model"),
         (
             b"\x00\x00\x00?\x04" + bytes(99) + b"\x06\0\0\0\0\0\0\0gbtree",
