@@ -185,7 +185,8 @@ def _assigned(
     drawn = _bootstrap_means(first, samples, random) - _bootstrap_means(second, samples, random)
     sizes = len(first), len(second)
     low, high = np.quantile(drawn, percentile_shares(min(sizes)))
-    p_value = float(ttest_ind(first, second, equal_var=False).pvalue)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of a side of one session
+        p_value = float(ttest_ind(first, second, equal_var=False).pvalue)
     both = mean(first), mean(second)
     return AssignmentResult(*names, sizes, both, both[0] - both[1], float(low), float(high), p_value)
 

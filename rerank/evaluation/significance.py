@@ -89,7 +89,7 @@ def _block_sizes(samples: int, n: int) -> list[int]:
 
 TESTS = {
     "t": "two-sided paired t-test",
-    "wilcoxon": "two-sided Wilcoxon signed-rank test (queries without a difference left out; exact for up to 50 others)",
+    "wilcoxon": "two-sided Wilcoxon signed-rank test (queries without a difference left out; exact up to 50 others)",
     "randomisation": "two-sided randomisation test of the mean difference",
 }
 CORRECTIONS = {

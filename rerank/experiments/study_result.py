@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+
 from rerank.evaluation.comparison import Comparison, compare_results, figure, render
 from rerank.evaluation.comparison_page import report
 from rerank.evaluation.evaluate import EvaluationResult
@@ -163,7 +165,9 @@ def resource_notes(resources: Mapping[str, str]) -> list[str]:
 
 def n_tied(run: Run) -> int:
     """Return how many queries have several documents, and one score for all of them."""
-    return sum(len(set(scores.values())) == 1 < len(scores) for scores in run.values())
+    first, last = run.query_ptr[:-1], run.query_ptr[1:] - 1  # of scores that do not rise
+    several = np.flatnonzero(first < last)
+    return int((run.scores[first[several]] == run.scores[last[several]]).sum())
 
 
 def tie_notes(counts: Mapping[str, int]) -> list[str]:
