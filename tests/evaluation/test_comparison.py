@@ -83,6 +83,13 @@ def test_markdown_has_the_cells_of_the_table() -> None:
     assert [" ".join(row).split() for row in marked] == [line.split() for line in plain]
 
 
+def test_markdown_keeps_its_columns_when_a_name_has_a_bar() -> None:
+    qrels, runs = world()
+    text = render(rerank.compare(qrels, {"base": runs["base"], "a|b": runs["better"]}, ["AP"]), "markdown")
+    assert text.count(r"| a\|b ") == 2  # of the figures, and of the differences
+    assert "a|b" not in text
+
+
 def test_runs_that_answer_other_queries_are_named() -> None:
     qrels, runs = world()
     fewer = {query: runs["better"][query] for query in list(qrels)[5:]}
