@@ -358,11 +358,13 @@ def _comparison_text(comparison: Comparison, form: str) -> str:
     rows = mean_rows(comparison, marked=form == "latex")
     if form == "latex":
         rows = [_with_best(comparison, *row) for row in rows]
-    parts = [text_table(rows, ["run", *comparison.measures], form=TABLES[form])]
+    tables = [(rows, ["run", *comparison.measures])]
     lines = notes(comparison)
     if comparison.pairs:
-        cells = [difference_cells(comparison, *pair) for pair in comparison.pairs]
-        parts.append(text_table(cells, DIFFERENCE_HEADER, form=TABLES[form]))
+        tables.append(([difference_cells(comparison, *pair) for pair in comparison.pairs], DIFFERENCE_HEADER))
+    if form == "markdown":  # whose columns stand between bars
+        tables = [([[row[0].replace("|", r"\|"), *row[1:]] for row in cells], header) for cells, header in tables]
+    parts = [text_table(cells, header, form=TABLES[form]) for cells, header in tables]
     if form == "latex":
         against = comparison.baseline
         of_means, of_differences = ([MARKED.format(against)], [lines.pop(0)]) if comparison.pairs else ([], [])

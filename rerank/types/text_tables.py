@@ -47,10 +47,6 @@ def text_table(rows: Sequence[Sequence[Any]], header: Sequence[str], n_left: int
     """Return a table of text: the first `n_left` columns are left-aligned, the others right-aligned."""
     from tabulate import tabulate  # imported here: most commands write no table
 
-    if form == "github":  # its columns stand between bars
-        header, *rows = [
-            [cell.replace("|", r"\|") if isinstance(cell, str) else cell for cell in row] for row in (header, *rows)
-        ]
     align = ("left",) * n_left + ("right",) * (len(header) - n_left)
     return tabulate(rows, header, tablefmt=form, disable_numparse=True, colalign=align if rows else None)
 

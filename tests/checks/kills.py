@@ -351,8 +351,8 @@ def can_mount(folder: Path) -> bool:
 
 
 def refused_well(code: int, errors: str, out: Path, verb: Verb) -> str | None:
-    """Return what is wrong after a command that the system refused: one line, exit code 2, nothing left."""
-    lines = [line for line in errors.splitlines() if line.strip()]
+    """Return what is wrong after a command that the system refused: one line of error, exit code 2, nothing left."""
+    lines = [line for line in errors.splitlines() if ", got: " in line]  # warnings of the work come before it
     if code != 2:
         return f"ends with {code}: {errors[-400:]}"
     if len(lines) != 1:
