@@ -12,8 +12,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
@@ -141,7 +141,7 @@ def serve_anserini(index: Path, port: int) -> None:
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="error")
 
 
-def collections(options: Options) -> Iterator[tuple[str, rerank.Index, Path, list[str]]]:
+def collections(options: Options) -> Generator[tuple[str, rerank.Index, Path, list[str]]]:
     """Yield name, index, model and queries: of the demo, and of 100,000 documents with a model of 200 trees."""
     from rerank.experiments.demo import library_collection
 
@@ -278,13 +278,14 @@ def _shares(pid: int) -> dict[str, float]:
 @contextmanager
 def loaded(options: Options, workers: int) -> Iterator[tuple[Server, list[bytes], list[bytes], float]]:
     """Serve the demo; yield server, requests, the essences of their answers, and the sustained rate of 64 clients."""
-    _, index, file, queries = next(collections(Options(data=options.data)))
-    with served(index, file, workers) as server:
-        asked = bodies(queries[: options.pick(400, 50)], 100)
-        expected, sent = [server.answer(body) for body in asked], [request("/search", body) for body in asked]
-        closed_loop(server.port, sent, CLIENTS[-1], options.pick(12.0, 2.0))
-        rate = closed_loop(server.port, sent, CLIENTS[-1], options.pick(15.0, 3.0)).per_second()
-        yield server, sent, expected, rate
+    with closing(collections(Options(data=options.data))) as found:  # whose end removes the folder
+        _, index, file, queries = next(found)
+        with served(index, file, workers) as server:
+            asked = bodies(queries[: options.pick(400, 50)], 100)
+            expected, sent = [server.answer(body) for body in asked], [request("/search", body) for body in asked]
+            closed_loop(server.port, sent, CLIENTS[-1], options.pick(12.0, 2.0))
+            rate = closed_loop(server.port, sent, CLIENTS[-1], options.pick(15.0, 3.0)).per_second()
+            yield server, sent, expected, rate
 
 
 @benchmark(data="the demo's 7,000 docstrings", peer="the sustained load", needs=NEEDS)
