@@ -1,7 +1,7 @@
 """Sums and means of arrays, the same bits with every version of NumPy.
 
 NumPy adds the numbers of an array in pairs of halves: all of them from version 2.3 on, before only those of each 8,192,
-the size of its buffer. Sums of more were others in the last place.
+the size of its buffer. Sums of more numbers differ in their last digits between these versions.
 """
 
 import numpy as np
