@@ -6,6 +6,7 @@ import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -282,8 +283,14 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
     header = ["run", "value", "never shown", "95 % interval", "effective clicks", "queries"]
     table = text_table(rows, header, form=form)
     lines = [f"{path}: {estimate.refusal}." for path, estimate in values.items() if estimate.refusal]
-    if len({estimate.unseen for estimate in values.values()}) > 1:
-        lines.append("Documents never shown count as not clicked: values beside different shares do not compare runs.")
+    estimated = [(path, estimate) for path, estimate in values.items() if not estimate.refusal]
+    doubtful = [
+        f"{path} and {other_path}"
+        for (path, one), (other_path, other) in combinations(estimated, 2)
+        if max(one.unseen, other.unseen) > 0 and max(one.least, other.least) <= min(one.most, other.most)
+    ]
+    if doubtful:
+        lines.append(f"Cannot be compared, since clicks on documents never shown may decide: {', '.join(doubtful)}.")
     return "\n".join([table, *lines])
 
 

@@ -9,8 +9,14 @@ that of the log is its mean over searches (N_q of query q):
 
 V_q is self-normalised: it is between 0 and 1 whatever the clicks are. Queries without a click are left out.
 
+A document that the log never showed counts as not clicked. It may have had up to N_q clicks, each examined: the bounds
+of V_q are the least and the largest value where any of the ranker's first documents that were never shown have v_qd =
+N_q, which holds of the lowest of them, or of the first, and the interval is that of both bounds.
+
 References
 ----------
+Bounds of what was not observed: C. F. Manski, Nonparametric Bounds on Treatment Effects, AER Papers and Proceedings
+80 (1990).
 T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017, section 4.
 A. Swaminathan and T. Joachims, The Self-Normalized Estimator for Counterfactual Learning, NIPS 2015.
 Effective sample size: A. Owen, Monte Carlo theory, methods and examples, chapter 9.3, (sum w)^2 / sum w^2.
@@ -22,7 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.clicks.cells import Cells
 from rerank.clicks.estimates import checked_theta
@@ -34,7 +40,7 @@ from rerank.files.inputs import RunLike, run_of
 from rerank.runtime.arithmetic import log2_of
 from rerank.runtime.products import array_dot
 from rerank.runtime.sums import mean
-from rerank.types import Floats, Run, query_rows
+from rerank.types import Floats, Ints, Run, query_rows
 from rerank.types.intervals import percentile_shares
 
 QUERY_SAMPLES = 1000
@@ -82,8 +88,12 @@ class OffPolicyValue:
     ----------
     name : str
         Name of the run.
-    value, low, high : float
-        The estimate and its 95 % bootstrap interval by query; NaN where it is refused.
+    value : float
+        The estimate; NaN where it is refused, as are the next four.
+    least, most : float
+        Its bounds, whatever the clicks would be on the run's first documents that the log never showed.
+    low, high : float
+        95 % bootstrap interval of the bounds, by query.
     effective_clicks : float
         Effective number of clicks, (sum of weights)^2 / sum of squared weights.
     unseen : float
@@ -97,6 +107,8 @@ class OffPolicyValue:
 
     name: str
     value: float
+    least: float
+    most: float
     low: float
     high: float
     effective_clicks: float
@@ -141,22 +153,43 @@ def off_policy_value(
     cells = Cells.of(clicks)
     of_place = checked_theta(examination_of(clicks) if theta is None else theta, clicks)
     weights = 1.0 / np.maximum(of_place[cells.place], rules.clip)
-    in_run = np.array([query in run for query in clicks.query_ids.tolist()], dtype=np.bool_)
-    known = in_run[cells.query][cells.pair]
-    counts = cells.clicks * known
+    n_first = _first_documents(clicks, run, rules.depth)
+    counts = cells.clicks * (n_first > 0)[cells.query][cells.pair]
     total = array_dot(counts, weights)
     squares = array_dot(counts, weights**2)
     effective = float(total**2 / squares) if squares > 0 else 0.0
-    head = run.head(rules.depth)
-    head = head.select(head.query_numbers(clicks.query_ids.tolist()))
-    unseen = 1.0 - len(cells.matches(clicks, head)[0]) / max(head.n_rows, 1)
-    ratios, searches = _by_query(clicks, cells, cells.by_pair(counts * weights), run, rules.depth)
-    refusal = _refusal(rules, effective, unseen, len(ratios))
-    value = low = high = float("nan")
+    rank = _ranks(clicks, cells, run)
+    unseen = np.arange(rules.depth) < n_first[:, None]
+    near = (rank > 0) & (rank <= rules.depth)
+    unseen[cells.query[near], rank[near] - 1] = False
+    share = float(unseen.sum()) / max(int(n_first.sum()), 1)
+    values, searches = _by_query(clicks, cells, cells.by_pair(counts * weights), rank, unseen)
+    refusal = _refusal(rules, effective, share, len(searches))
+    value = least = most = low = high = float("nan")
     if not refusal:
-        value = mean(ratios, searches)
-        low, high = _interval(ratios, searches, rules.samples, rules.seed)
-    return OffPolicyValue(run.name, value, low, high, effective, unseen, len(ratios), int(counts.sum()), refusal)
+        value, least, most = (mean(column, searches) for column in values)
+        low, _ = _interval(values[1], searches, rules.samples, rules.seed)
+        _, high = _interval(values[2], searches, rules.samples, rules.seed)
+    return OffPolicyValue(
+        run.name, value, least, most, low, high, effective, share, len(searches), int(counts.sum()), refusal
+    )
+
+
+def _first_documents(clicks: Clicks, run: Run, depth: int) -> Ints:
+    """Return how many first documents the run has for each query of the log."""
+    query_ids = clicks.query_ids.tolist()
+    found = np.zeros(len(query_ids), dtype=np.int64)
+    in_run = [query in run for query in query_ids]
+    found[in_run] = np.minimum(np.diff(run.query_ptr)[run.query_numbers(query_ids)], depth)
+    return found
+
+
+def _ranks(clicks: Clicks, cells: Cells, run: Run) -> Ints:
+    """Return the rank of each pair in the run, from 1; 0 where it is not in it."""
+    pairs, rows = cells.matches(clicks, run)
+    rank = np.zeros(cells.n_pairs, dtype=np.int64)
+    rank[pairs] = rows - run.query_ptr[query_rows(run.query_ptr)[rows]] + 1
+    return rank
 
 
 def _refusal(rules: ValueRules, effective: float, unseen: float, n_queries: int) -> str:
@@ -170,18 +203,29 @@ def _refusal(rules: ValueRules, effective: float, unseen: float, n_queries: int)
     return ""
 
 
-def _by_query(clicks: Clicks, cells: Cells, sums: Floats, run: Run, depth: int) -> tuple[Floats, Floats]:
-    """Return the value of each query that has a click, and its number of searches; `sums` are those of the pairs."""
-    pairs, rows = cells.matches(clicks, run)
-    rank = rows - run.query_ptr[query_rows(run.query_ptr)[rows]] + 1
-    discounts = np.zeros(cells.n_pairs)
-    discounts[pairs] = np.where(rank <= depth, 1.0 / log2_of(1.0 + rank), 0.0)
-    n_queries = len(clicks.query_ids)
-    whole = np.bincount(cells.query, sums, n_queries)
+def _by_query(
+    clicks: Clicks, cells: Cells, sums: Floats, rank: Ints, unseen: NDArray[np.bool_]
+) -> tuple[list[Floats], Floats]:
+    """Return the values, the least and the largest of each query that has a click, and its number of searches.
+
+    `sums` are those of the pairs, `rank` theirs; `unseen` (n_queries, depth) says where a document was never shown.
+    """
+    n_queries, depth = unseen.shape
+    of_rank = np.concatenate([1.0 / log2_of(np.arange(2.0, depth + 2.0)), [0.0]])  # the last of rank 0, and below depth
+    discounts = of_rank[np.where(rank <= depth, rank, 0) - 1]
+    whole = np.asarray(np.bincount(cells.query, sums, n_queries), dtype=np.float64)
     found = np.flatnonzero(whole > 0)
     parts = np.asarray(np.bincount(cells.query, sums * discounts, n_queries), dtype=np.float64)
-    searches = np.bincount(clicks.query[clicks.list_ptr[:-1]], minlength=n_queries)
-    return parts[found] / whole[found], searches[found].astype(np.float64)
+    searches = np.bincount(clicks.query[clicks.list_ptr[:-1]], minlength=n_queries)[found].astype(np.float64)
+    parts, whole, unseen = parts[found], whole[found], unseen[found]
+    value = parts / whole
+    added = np.where(unseen, searches[:, None], 0.0)  # sums of the pairs that were never shown, if each search has one
+    gained = added * of_rank[:-1]
+    from_first, from_last = (
+        (parts[:, None] + gained[:, order].cumsum(axis=1)) / (whole[:, None] + added[:, order].cumsum(axis=1))
+        for order in (slice(None), slice(None, None, -1))
+    )
+    return [value, np.minimum(value, from_last.min(axis=1)), np.maximum(value, from_first.max(axis=1))], searches
 
 
 def _interval(values: Floats, weights: Floats, samples: int, seed: int) -> tuple[float, float]:

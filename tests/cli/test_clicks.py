@@ -81,6 +81,18 @@ def test_documents_of_another_index_are_dropped_and_counted(command: Command, tm
     assert f"{n_unknown:,} impressions of unknown documents: dropped." in done.err
 
 
+def test_runs_that_clicks_on_documents_never_shown_may_turn_are_named(command: Command) -> None:
+    run = rerank.read_run("bm25.run")
+    first = {query: list(run[query].items())[:10] for query in run}
+    near = {query: {doc: score for doc, score in first[query][:8]} | {"new": -1.0} for query in run}
+    rerank.write_run(rerank.Run.of({query: dict(first[query][:8]) for query in run}), "short.run")
+    rerank.write_run(rerank.Run.of(near), "near.run")
+    lines = command("evaluate --clicks clicks.jsonl short.run bm25.run near.run").out.splitlines()
+    assert lines[5:] == [
+        "Cannot be compared, since clicks on documents never shown may decide: short.run and near.run."
+    ]  # no click at rank 9 brings near.run to the value of bm25.run
+
+
 def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
     run = rerank.read_run("bm25.run")
     strange = {query: {f"new{number}": -float(number) for number in range(10)} for query in run}
@@ -93,8 +105,7 @@ def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
     assert lines[3].split()[:2] == ["strange.run", "refused"]
     assert lines[0].split()[:4] == ["run", "value", "never", "shown"]
     assert lines[2].split()[2] == f"{value.unseen:.1%}"
-    assert lines[5] == "Documents never shown count as not clicked: values beside different shares do not compare runs."
-    assert lines[4] == "strange.run: expected at most 50% of the first documents never shown, got 100%."
+    assert lines[4:] == ["strange.run: expected at most 50% of the first documents never shown, got 100%."]
     line = "evaluate --clicks clicks.jsonl bm25.run strange.run --format json"
     figures = json.loads(command(f"{line} -M 5").out)
     expected = rerank.off_policy_value(rerank.read_clicks("clicks.jsonl"), run, rerank.ValueRules(5))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import combinations
 from math import log2
+from statistics import mean
 
 import numpy as np
 import pytest
@@ -40,6 +43,38 @@ def test_value_is_as_defined(depth: int, judged: Judged) -> None:
     assert value.value == pytest.approx(expected)
     assert value.low < value.value < value.high
     assert value.n_clicks == clicks.clicked.sum()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bounds_are_those_of_all_clicks_on_documents_never_shown(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    shown = [f"d{number}" for number in range(6)]
+    clicks = Clicks.from_rows(["a"] * 6, shown, list(range(1, 7)), [True, *(random.random(5) < 0.5).tolist()])
+    ranking = [*random.permutation([*shown, "new1", "new2", "new3", "new4"]).tolist(), "new5"]
+    value = off_policy_value(
+        clicks, Run.of({"a": {doc: -float(rank) for rank, doc in enumerate(ranking)}}),
+        replace(EVERYTHING, depth=8), theta=np.ones(6),
+    )  # fmt: skip
+    clicked = [doc for _, doc, _, click in impressions(clicks) if click]
+    new = [doc for doc in ranking[:8] if doc.startswith("new")]
+    discount = {doc: 1 / log2(1 + rank) for rank, doc in enumerate(ranking[:8], 1)}
+    possible = [
+        mean(discount.get(doc, 0.0) for doc in [*clicked, *more])
+        for count in range(len(new) + 1)
+        for more in combinations(new, count)
+    ]
+    assert (value.least, value.most) == pytest.approx((min(possible), max(possible)))
+    assert value.value == pytest.approx(possible[0])
+
+
+def test_interval_holds_the_bounds_of_documents_never_shown(judged: Judged) -> None:
+    run, qrels = judged
+    clicks = simulate_clicks(run, qrels, passes=3)
+    new = Run.of({query: {**dict(list(run[query].items())[:8]), "new": -1e6} for query in run})
+    value = off_policy_value(clicks, new, EVERYTHING)
+    assert value.low < value.least < value.value < value.most < value.high
+    value = off_policy_value(clicks, run, EVERYTHING)
+    assert value.low < value.least == value.value == value.most < value.high
 
 
 def test_better_run_has_a_higher_value_whatever_ranker_made_the_log(judged: Judged) -> None:
