@@ -35,7 +35,13 @@ if TYPE_CHECKING:
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 OF_PAIRS = ("test", "correction", "baseline")
 NOT_OF_CLICKS = ("measures", "complete", "level", "judged_only", "remove_query", "per_query", "corpus", *OF_PAIRS)
-FORM_OF_ENDING = {".tsv": "tsv", ".json": "json", ".tex": "latex", ".md": "markdown"}  # of an output file
+FORM_OF_ENDING = {
+    ".tsv": "tsv",
+    ".csv": "csv",
+    ".json": "json",
+    ".tex": "latex",
+    ".md": "markdown",
+}  # of an output file
 RULES = ("complete", "depth", "judged_only", "level")
 ABSENT = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
 CHANGES = 3  # queries of a page that gained most, and that lost most
@@ -89,7 +95,7 @@ CHANGES = 3  # queries of a page that gained most, and that lost most
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "tsv", "json", "latex", "markdown"]),
+    type=click.Choice(["table", "tsv", "csv", "json", "latex", "markdown"]),
     help="[default: by -o's ending, or table]",
 )
 @path_option(
@@ -97,7 +103,7 @@ CHANGES = 3  # queries of a page that gained most, and that lost most
     "--output",
     default=Path("-"),
     text="Output file; .html for a page with charts, and the queries that changed most; .png, .svg or .pdf for the "
-    "gain of each query.  [default: stdout]",
+    "charts alone.  [default: stdout]",
 )
 def command(
     qrels: Path | None,
@@ -115,10 +121,8 @@ def command(
     the searchers preferred, where the log's column `ranker` has who added each document (interleaving, A/B test).
     A RUN of NAME=FILE has this name in tables.
     """
-    if options["form"] is None and output.suffix.lower() in (".csv", ".xlsx"):
-        raise InvalidInputError(
-            f"{output}: expected another form than CSV or XLSX, got that ending. Write -o FILE.tsv."
-        )
+    if options["form"] is None and output.suffix.lower() == ".xlsx":
+        raise InvalidInputError(f"{output}: expected another form than XLSX, got that ending. Write -o FILE.csv.")
     options["form"] = options["form"] or FORM_OF_ENDING.get(output.suffix.lower(), "table")
     if clicks:
         refuse_beside("--clicks", NOT_OF_CLICKS)
@@ -136,7 +140,7 @@ def _of_judgements(
 ) -> None:
     """Write the figures of runs and their differences as a page, a picture, a table or in another form."""
     from rerank.evaluation.comparison import compare_results, render, text_lines
-    from rerank.evaluation.comparison_page import gains_chart
+    from rerank.evaluation.comparison_page import charts
     from rerank.evaluation.evaluate import judgements_of, log_absent
     from rerank.evaluation.page import PAGES, PICTURES, write_picture
     from rerank.files.beir import OWN_DOCUMENTS, n_own_documents, removes_query
@@ -180,7 +184,7 @@ def _of_judgements(
     if is_page:
         write_text(output, _page(f"Runs on {qrels.name}", comparison, judgements, read, topics, corpus))
     elif ending in PICTURES:
-        write_picture([gains_chart(comparison)] if comparison.pairs else [], output)
+        write_picture(charts(comparison), output)
     else:
         form, per_query = options["form"], options["per_query"]
         texts = text_lines(results, form) if per_query and form != "json" else ()

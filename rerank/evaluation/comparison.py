@@ -30,7 +30,7 @@ from rerank.metrics.registry import parse_measures
 from rerank.runtime.codec import finite
 from rerank.types import Floats, Ids, Ints, counted
 from rerank.types.data_frames import new_frame
-from rerank.types.text_tables import text_table
+from rerank.types.text_tables import csv_lines, text_table
 
 DEFAULT_TEST = "t"
 DEFAULT_CORRECTION = "holm"
@@ -259,7 +259,7 @@ def compare_results(
 
 MARKS = ((0.01, ("**", "††")), (0.05, ("*", "†")))  # of a better and a worse run, for corrected p-values below bounds
 MARKED = "* and **: better than {} with corrected p below 0.05 and 0.01; † and ††: worse"
-FORMATS = ("table", "tsv", "json", "latex", "markdown")
+FORMATS = ("table", "tsv", "csv", "json", "latex", "markdown")
 _BOLD = "\ue000", "\ue001"  # private characters, which become a command when tabulate has escaped the cells
 TABLES = {"table": "simple", "latex": "latex_booktabs", "markdown": "github"}  # forms of tabulate
 
@@ -274,7 +274,9 @@ def render(
     if form == "json":
         return _json(comparison, per_query)
     if form == "tsv":
-        return _tsv(comparison, per_query)
+        return "\n".join(map("\t".join, _lines(comparison, per_query)))
+    if form == "csv":
+        return csv_lines([("run", "measure", "query", "value"), *_lines(comparison, per_query)])
     check_known("format", form, FORMATS)
     results = comparison.results.items()
     parts = [_per_query_table(name, result, form) for name, result in results] if per_query else []
@@ -428,19 +430,17 @@ def _per_query_table(name: str, result: EvaluationResult, form: str) -> str:
     return text_table(rows, [name, *result.measures], form=TABLES[form])
 
 
-def _tsv(comparison: Comparison, per_query: bool) -> str:
-    """Return lines `run measure query value`; query `all` is the mean, as in trec_eval, `all:...` a statistic."""
-    lines = []
+def _lines(comparison: Comparison, per_query: bool) -> Iterator[tuple[str, str, str, str]]:
+    """Yield run, measure, query, value; query `all` is the mean, as in trec_eval, `all:...` a statistic."""
     for name, result in comparison.results.items():
         for measure in result.measures:
             if per_query:
-                values = zip(result.query_ids.tolist(), result.values[measure].tolist(), strict=True)
-                lines += [f"{name}\t{measure}\t{query_id}\t{figure(value)}" for query_id, value in values]
-            lines.append(f"{name}\t{measure}\tall\t{figure(result[measure])}")
+                for query_id, value in zip(result.query_ids.tolist(), result.values[measure].tolist(), strict=True):
+                    yield name, measure, query_id, figure(value)
+            yield name, measure, "all", figure(result[measure])
             if (name, measure) in comparison.pairs:
-                statistics = comparison.statistics(name, measure).items()
-                lines += [f"{name}\t{measure}\tall:{key}\t{value:.6g}" for key, value in statistics]
-    return "\n".join(lines)
+                for key, statistic in comparison.statistics(name, measure).items():
+                    yield name, measure, f"all:{key}", f"{statistic:.6g}"
 
 
 def _json(comparison: Comparison, per_query: bool) -> str:
@@ -459,9 +459,11 @@ def _json(comparison: Comparison, per_query: bool) -> str:
 
 
 def text_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:
-    """Yield lines `run measure query text`, separated by tabs as in TSV; as comments in LaTeX."""
+    """Yield lines `run measure query text`, separated as in the form; as comments in LaTeX."""
     note = "% " if form == "latex" else ""
     for run, result in results.items():
         for measure, texts in result.texts.items():
             for query_id, text in zip(result.query_ids.tolist(), texts.tolist(), strict=True):
-                yield f"{note}{run}\t{measure}\t{query_id}\t{text}\n"
+                cells = run, measure, query_id, text
+                line = csv_lines([cells]) if form == "csv" else note + "\t".join(cells)
+                yield f"{line}\n"

@@ -13,7 +13,8 @@ from rerank.evaluation.comparison import (
     mean_rows,
     notes,
 )
-from rerank.evaluation.page import Axis, Chart, Section, page_text, ticks
+from rerank.evaluation.page import Axis, Chart, DotChart, Section, page_text, ticks
+from rerank.evaluation.significance import bootstrap_intervals
 from rerank.runtime.arithmetic import log2_of
 from rerank.types import Qrels, Run
 
@@ -104,14 +105,33 @@ def report(
     if comparison.systems:
         subtitle += f", {len(comparison.results)} runs, compared with {comparison.baseline}"
     marks = [f"{MARKED.format(comparison.baseline)}."] if comparison.pairs else []
-    sections = [Section("Summary", marks, mean_rows(comparison, marked=True), ["run", *comparison.measures], 1)]
+    drawn = charts(comparison)
+    rows = mean_rows(comparison, marked=True)
+    sections = [Section("Summary", marks, rows, ["run", *comparison.measures], 1, drawn[:1])]
     if comparison.pairs:
         rows = [difference_cells(comparison, *pair) for pair in comparison.pairs]
-        sections.append(Section("Differences", (), rows, DIFFERENCE_HEADER, 2, [gains_chart(comparison)]))
+        sections.append(Section("Differences", (), rows, DIFFERENCE_HEADER, 2, drawn[1:]))
     if details:
         sections.append(_gains_and_losses(comparison, details, documents, topics))
     sections += [_every_query(comparison, topics), Section("What the figures rest on", notes(comparison))]
     return page_text(title, subtitle, sections)
+
+
+def charts(comparison: Comparison) -> list[Chart | DotChart]:
+    """Return the means of the first measure and, of several runs, the gain of each query; none of sums alone."""
+    means = [means_chart(comparison)] if comparison.compared else []
+    gains = [gains_chart(comparison)] if comparison.pairs else []
+    return [*means, *gains]
+
+
+def means_chart(comparison: Comparison) -> DotChart:
+    """Return the mean of each run with its interval, of the first measure."""
+    measure = comparison.compared[0]
+    values = {}
+    for run, result in comparison.results.items():
+        (low,), (high,) = bootstrap_intervals(result.values[measure][:, None])
+        values[run] = (result[measure], float(low), float(high))
+    return DotChart("means", f"Mean {measure} with its 95 % bootstrap interval", values, measure)
 
 
 def gains_chart(comparison: Comparison) -> Chart:

@@ -28,10 +28,14 @@ _MARKUP = re.compile(r"[\\`*|<>\[\]]|(?<![^\W_])_|_(?![^\W_])")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"  # the browser loads and runs nothing, whatever a text holds
 WIDTH = 400
 HEIGHT = 270
+UNITS_OF_INCH = 80  # of a picture by matplotlib
 LEFT = 54
 RIGHT = 20
 TOP = 10
 BOTTOM = 42
+ROW = 20  # height of a name with its value
+NAMES = 225  # width of names, those of features and of runs
+MOST_CHARACTERS = 32  # of a name, which has room for these
 STYLES = 8  # series with different styles in page.css
 PAGES = ".html", ".htm"  # endings of a page
 PICTURES = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # endings; no picture holds a date
@@ -55,7 +59,7 @@ class Section:
         Names of the columns.
     n_left : int
         Number of columns of text, which are left-aligned.
-    figures : sequence of Chart
+    figures : sequence of Chart or DotChart
         Charts, which pages and pictures show.
 
     """
@@ -65,7 +69,7 @@ class Section:
     rows: Sequence[Sequence[str]] = ()
     header: Sequence[str] = ("", "")
     n_left: int = 2
-    figures: Sequence[Chart] = ()
+    figures: Sequence[Chart | DotChart] = ()
 
 
 class Account:
@@ -262,6 +266,8 @@ class Chart:
     measure: str
     ranges: Mapping[str, Sequence[Point]] = field(default_factory=dict)
 
+    height = HEIGHT
+
     @property
     def y(self) -> Axis:
         """The axis of the measure, over the range of the lines."""
@@ -288,17 +294,9 @@ class Chart:
             element("polyline", points=" ".join(map(point, line)), class_=f"series s{number % STYLES}")
             for number, line in enumerate(self.lines.values())
         ]
-        chart = element(
-            "svg",
-            element("title", self.caption, id=f"{self.name}-title"),
-            element("desc", described, id=f"{self.name}-desc"),
-            [*_y_axis(y, height), *_x_axis(self.x, TOP + height, width), *shaded, *lines],
-            viewBox=f"0 0 {WIDTH} {HEIGHT}",
-            role="img",
-            aria_labelledby=f"{self.name}-title {self.name}-desc",
-        )
+        drawn = [*_y_axis(y, height), *_x_axis(self.x, TOP + height), *shaded, *lines]
         keys = element("ul", list(map(_key, range(len(self.lines)), self.lines)), class_="keys")
-        return element("figure", element("figcaption", f"{self.caption}."), keys, chart)
+        return _figure(self, described, drawn, keys)
 
     def _outline(self, name: str) -> list[Point]:
         """Return the points around the range of a line."""
@@ -320,25 +318,87 @@ class Chart:
         axes.legend()
 
 
-def matplotlib_figure(n_charts: int = 1) -> Any:
-    """Return an empty figure for charts below each other; refuse where matplotlib is not installed."""
+@dataclass(frozen=True)
+class DotChart:
+    """A chart of values by name, each on a line of its own.
+
+    name     unique in its page
+    caption  what is shown
+    values   the value of each name, and the ends of its interval where it has one
+    measure  what the axis is of
+    """
+
+    name: str
+    caption: str
+    values: Mapping[str, Sequence[float]]
+    measure: str
+
+    @property
+    def height(self) -> int:
+        """The height, by the number of names."""
+        return TOP + ROW * len(self.values) + BOTTOM
+
+    def element(self) -> Element:
+        """Return the chart as SVG, with its caption."""
+        every = [value for values in self.values.values() for value in values]
+        x = Axis(self.measure, ticks(min(every), max(every), 4))
+        drawn = _x_axis(x, self.height - BOTTOM, NAMES)
+        for number, (name, values) in enumerate(self.values.items()):
+            y = TOP + ROW * (number + 0.5)
+            value, *ends = (x.position(value, NAMES, WIDTH - RIGHT - NAMES) for value in values)
+            shown = name if len(name) <= MOST_CHARACTERS else f"…{name[1 - MOST_CHARACTERS :]}"  # a path has its end
+            drawn.append(_text(shown, NAMES - 8, y + 4, "end"))
+            if ends:
+                points = " ".join(f"{end:.1f},{y:.1f}" for end in ends)
+                drawn.append(element("polyline", points=points, class_="series s1"))
+            drawn.append(element("circle", cx=f"{value:.1f}", cy=f"{y:.1f}", r=4, class_="dot s1"))
+        described = "; ".join(f"{name} {values[0]:.4g}" for name, values in self.values.items())
+        return _figure(self, described, drawn)
+
+    def draw(self, axes: Any) -> None:
+        """Draw the chart on axes of matplotlib; its caption is left to the text around the picture."""
+        for y, (value, *ends) in enumerate(self.values.values()):
+            axes.plot(value, y, "o", color="C0")
+            axes.plot(ends, [y] * len(ends), color="C0")
+        axes.set_yticks(range(len(self.values)), list(self.values))
+        axes.set(xlabel=self.measure, ylim=(len(self.values) - 0.5, -0.5))
+
+
+def _figure(chart: Chart | DotChart, described: str, drawn: list[Element], *keys: Element) -> Element:
+    """Return what is drawn as SVG with a title and a description, below its caption and legend."""
+    svg = element(
+        "svg",
+        element("title", chart.caption, id=f"{chart.name}-title"),
+        element("desc", described, id=f"{chart.name}-desc"),
+        drawn,
+        viewBox=f"0 0 {WIDTH} {chart.height}",
+        role="img",
+        aria_labelledby=f"{chart.name}-title {chart.name}-desc",
+    )
+    return element("figure", element("figcaption", f"{chart.caption}."), *keys, svg)
+
+
+def matplotlib_figure(height: float = HEIGHT) -> Any:
+    """Return an empty figure for charts of this height together; refuse where matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise InvalidInputError(
             "matplotlib: expected it installed to draw a picture, got none. Run `pip install matplotlib` (extra plot)."
         ) from None
-    return Figure((5.0, 3.4 * n_charts), layout="constrained")
+    return Figure((WIDTH / UNITS_OF_INCH, height / UNITS_OF_INCH), layout="constrained")
 
 
-def write_picture(charts: Sequence[Chart], path: str | Path) -> None:
+def write_picture(charts: Sequence[Chart | DotChart], path: str | Path) -> None:
     """Write charts below each other in the format that the ending of the file says; the same bytes every time."""
     if not charts:
         raise InvalidInputError(f"{path}: expected something with a chart, got none. Write a page (.html) or text.")
-    figure = matplotlib_figure(len(charts))
+    heights = [chart.height for chart in charts]
+    figure = matplotlib_figure(sum(heights))
     from matplotlib import rc_context
 
-    for chart, axes in zip(charts, figure.subplots(len(charts), squeeze=False)[:, 0], strict=True):
+    places = figure.subplots(len(charts), squeeze=False, gridspec_kw={"height_ratios": heights})
+    for chart, axes in zip(charts, places[:, 0], strict=True):
         chart.draw(axes)
     ending = Path(path).suffix.lower()
     with whole_file(path, binary=True) as file, rc_context({"svg.hashsalt": ""}):
@@ -363,12 +423,13 @@ def _y_axis(y: Axis, height: float) -> list[Element]:
     return [*drawn, _text(y.label, 12, TOP + height / 2, "axis-label middle", rotation)]
 
 
-def _x_axis(x: Axis, bottom: float, width: float) -> list[Element]:
+def _x_axis(x: Axis, bottom: float, left: float = LEFT) -> list[Element]:
     drawn = []
+    width = WIDTH - RIGHT - left
     for tick in x.ticks:
-        position = x.position(tick, LEFT, width)
+        position = x.position(tick, left, width)
         drawn += [_line(position, TOP, position, bottom), _text(f"{tick:g}", position, bottom + 15, "middle")]
-    return [*drawn, _text(x.label, LEFT + width / 2, HEIGHT - 8, "axis-label middle")]
+    return [*drawn, _text(x.label, left + width / 2, bottom + BOTTOM - 8, "axis-label middle")]
 
 
 def _line(x1: float, y1: float, x2: float, y2: float) -> Element:

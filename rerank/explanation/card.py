@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, suggestion
-from rerank.evaluation.page import Account, Axis, Chart, Section, ticks
+from rerank.evaluation.page import Account, Axis, Chart, DotChart, Section, ticks
 from rerank.experiments.study import versions
 from rerank.explanation.explain import feature_meanings
 from rerank.features.columns import directions
@@ -119,7 +119,7 @@ def model_card(
         Section("Model", rows=[*model.about().items(), ("checksum", model.checksum())]),
         Section("Intended use", [_use(model)]),
         Section("Data", rows=_data(model, data)),
-        Section("Features", rows=_features(model)),
+        _features(model),
         Section("Measures", rows=_measures(model, data, measures)),
         Section("Constraints", rows=_constraints(model)),
         _calibration(model),
@@ -170,21 +170,25 @@ def _data(model: Ranker, data: RankingData | None) -> list[Row]:
     return [row for row in rows if row[1]]
 
 
-def _features(model: Ranker) -> list[Row]:
+def _features(model: Ranker) -> Section:
     recipe = model.recipe_ or {}
     rows = []
     for part in ("fields", "families", "functions", "numbers", "runs"):
         if recipe.get(part):
             rows.append((part, ", ".join(map(str, recipe[part]))))
-    return [*rows, *_importances(model)]
+    shares = _importances(model)
+    rows += [(name, f"{share:.1%} of the importance") for name, share in shares.items()]
+    values = {name: (share,) for name, share in shares.items()}
+    chart = DotChart("importance", "Features of the greatest importance", values, "share of all importances")
+    return Section("Features", rows=rows, figures=[chart] if shares else [])
 
 
-def _importances(model: Ranker) -> list[Row]:
-    """Return the greatest shares of features in all importances."""
+def _importances(model: Ranker) -> dict[str, float]:
+    """Return the greatest shares of features in all importances, by name."""
     values = np.abs(getattr(model, "feature_importances_", np.zeros(len(model.feature_names_))))
     pairs = zip((values / (values.sum() or 1.0)).tolist(), model.feature_names_, strict=True)
     order = sorted((-share, name) for share, name in pairs if share > 0)
-    return [(name, f"{-share:.1%} of the importance") for share, name in order[:LISTED]]
+    return {name: -share for share, name in order[:LISTED]}
 
 
 def _measures(model: Ranker, data: RankingData | None, measures: Iterable[Any]) -> list[Row]:

@@ -1,8 +1,10 @@
 """Counts and short tables as text: of what is printed, and of data structures that are shown by their first rows."""
 
+import csv
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
+from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -45,10 +47,19 @@ class Shown:
 
 def text_table(rows: Sequence[Sequence[Any]], header: Sequence[str], n_left: int = 1, form: str = "simple") -> str:
     """Return a table of text: the first `n_left` columns are left-aligned, the others right-aligned."""
+    if form == "csv":
+        return csv_lines([header, *rows])
     from tabulate import tabulate  # imported here: most commands write no table
 
     align = ("left",) * n_left + ("right",) * (len(header) - n_left)
     return tabulate(rows, header, tablefmt=form, disable_numparse=True, colalign=align if rows else None)
+
+
+def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
+    """Return rows as lines of CSV (RFC 4180, but for the ends of lines), without the end of the last."""
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().removesuffix("\n")
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -41,7 +41,7 @@ def test_page_loads_alone_without_an_error_and_fits(browser: Browser, path: Path
 def test_page_has_its_tables_and_charts_and_no_script(browser: Browser, path: Path) -> None:
     browser.open(path, 1280)
     assert browser.value("document.scripts.length + document.images.length") == 0
-    assert browser.value("document.querySelectorAll('svg[role=img]').length") == 1
+    assert browser.value("document.querySelectorAll('svg[role=img]').length") == 2
     drawn = (
         "[...document.querySelectorAll('svg[role=img]')].every(e => e.getBBox().width > 100 && e.getBBox().height > 20)"
     )

@@ -22,8 +22,8 @@ from rerank.evaluation.comparison import (
     mean_rows,
     notes,
 )
-from rerank.evaluation.comparison_page import query_details, report
-from rerank.evaluation.page import PICTURES, Axis, Chart, matplotlib_figure, ticks, write_picture
+from rerank.evaluation.comparison_page import charts, query_details, report
+from rerank.evaluation.page import PICTURES, Axis, Chart, DotChart, matplotlib_figure, ticks, write_picture
 from rerank.types import Qrels, Run
 from tests.evaluation.test_comparison import world
 
@@ -132,13 +132,15 @@ def test_means_that_differ_significantly_are_marked(compared: Comparison) -> Non
     assert not any(cell.endswith(("*", "†")) for cell in marked[compared.baseline])
 
 
-def test_chart_has_a_title_a_description_and_a_line_for_each_run(page: str, compared: Comparison) -> None:
+def test_charts_have_titles_descriptions_and_a_line_for_each_run(page: str, compared: Comparison) -> None:
     reader = read(page)
-    (chart,) = [attributes for tag, attributes in reader.tags if tag == "svg" and attributes.get("role") == "img"]
+    charts = [attributes for tag, attributes in reader.tags if tag == "svg" and attributes.get("role") == "img"]
     ids = {attributes["id"] for _, attributes in reader.tags if "id" in attributes}
     assert len(ids) == sum("id" in attributes for _, attributes in reader.tags)
-    assert set((chart["aria-labelledby"] or "").split()) <= ids
+    assert {name for chart in charts for name in (chart["aria-labelledby"] or "").split()} <= ids
     lines = [attributes["points"] or "" for tag, attributes in reader.tags if tag == "polyline"]
+    intervals, lines = lines[: len(compared.results)], lines[len(compared.results) :]
+    assert {len(points.split()) for points in intervals} == {2}
     n_queries = len(compared.results[compared.baseline].query_ids)
     assert [len(points.split()) for points in lines] == [2] + [n_queries] * len(compared.systems)  # first the baseline
     heights = [float(point.split(",")[1]) for point in lines[1].split()]
@@ -210,6 +212,39 @@ def test_chart_shades_the_ranges_of_lines_in_both_forms() -> None:
     assert to_hex(shaded.get_facecolor()) == to_hex(axes.get_lines()[1].get_color())
     (polygon,) = [each for each in chart.element().iter("polygon")]
     assert (polygon.get("class"), len(polygon.get("points").split())) == ("range s1", 4)
+
+
+def test_dots_have_the_place_of_their_value_between_the_ends_of_its_interval() -> None:
+    chart = DotChart("d", "D", {"one": (0.5, 0.25, 0.75), "two": (1.0,)}, "AP")
+    drawn = chart.element()
+    dots = [float(dot.get("cx")) for dot in drawn.iter("circle")]
+    (interval,) = [line.get("points").split() for line in drawn.iter("polyline")]
+    low, high = (float(point.split(",")[0]) for point in interval)
+    assert (low + high) / 2 == pytest.approx(dots[0], abs=0.1)
+    assert dots[1] - dots[0] == pytest.approx(high - low, abs=0.1)
+    assert [text.text for text in drawn.iter("text")][-2:] == ["one", "two"]
+
+
+def test_dots_are_drawn_from_top_to_bottom() -> None:
+    pytest.importorskip("matplotlib")
+    axes = matplotlib_figure().subplots()
+    DotChart("d", "D", {"one": (0.5, 0.25, 0.75), "two": (1.0,)}, "AP").draw(axes)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["one", "two"]
+    assert axes.yaxis_inverted()
+    points = [line.get_xydata().tolist() for line in axes.get_lines() if len(line.get_xydata())]
+    assert points == [[[0.5, 0.0]], [[0.25, 0.0], [0.75, 0.0]], [[1.0, 1.0]]]
+
+
+def test_charts_of_a_comparison_are_means_and_gains_where_there_are_any(compared: Comparison) -> None:
+    means, gains = charts(compared)
+    assert isinstance(means, DotChart)
+    for name, (mean, low, high) in means.values.items():
+        assert low <= mean == compared.results[name]["nDCG@10"] <= high
+    assert gains.name == "gains"
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
+    (alone,) = charts(compare(qrels, {"run": run}, ["AP"]))
+    assert alone.name == "means"
+    assert charts(compare(qrels, {"run": run}, ["num_ret"])) == []
 
 
 def test_picture_is_refused_without_charts_or_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.evaluation.comparison import MARKED, compare, compare_results, notes, render
+from rerank.evaluation.comparison import MARKED, compare, compare_results, notes, render, text_lines
 from rerank.evaluation.evaluate import evaluate
 
 
@@ -66,6 +67,29 @@ def test_tsv_has_a_line_a_figure(compared) -> None:
     for name, p_value in test.p_values.items():
         assert float(result["good_1%", "RR", f"all:p_{name}"]) == pytest.approx(p_value, rel=1e-5)
     assert ("bad", "RR", "all:difference") not in result
+
+
+def test_csv_has_the_cells_of_tsv_below_a_header(compared) -> None:
+    header, *rows = csv.reader(render(compared, "csv", per_query=True).splitlines())
+    assert header == ["run", "measure", "query", "value"]
+    assert rows == [line.split("\t") for line in render(compared, "tsv", per_query=True).splitlines()]
+
+
+def test_csv_has_quotes_where_a_name_has_a_comma(results) -> None:
+    named = {'a, "b"': results["bad"], "good": next(iter(results.values()))}
+    _, *rows = csv.reader(render(compare_results(named), "csv").splitlines())
+    assert rows[0][0] == 'a, "b"'
+    assert {len(row) for row in rows} == {4}
+
+
+def test_texts_are_lines_of_the_form() -> None:
+    result = evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["relstring"])
+    name = next(iter(result.texts))
+    lines = {form: list(text_lines({"a,b": result}, form)) for form in ("tsv", "csv", "latex")}
+    (text,) = result.texts[name].tolist()
+    assert lines["tsv"] == [f"a,b\t{name}\tq\t{text}\n"]
+    assert lines["csv"] == [f'"a,b",{name},q,{text}\n']
+    assert lines["latex"] == [f"% a,b\t{name}\tq\t{text}\n"]
 
 
 def test_json_holds_everything(compared) -> None:

@@ -46,7 +46,11 @@ def test_card_of_a_model_of_an_index_names_what_it_was_made_from(
     assert str(model.retriever_) in use
     page = card.to_html()
     assert all(f"<h2>{each.title}</h2>" in page for each in card.sections)
-    assert "<svg" in page
+    chart = next(figure for each in card.sections for figure in each.figures)
+    shares = [value for (value,) in chart.values.values()]
+    assert shares == sorted(shares, reverse=True)
+    assert f"{next(iter(chart.values))}</th>" in page
+    assert "<circle" in page
     assert "<th></th>" not in page.replace(' scope="col"', "").replace(' scope="row"', "")
 
 
