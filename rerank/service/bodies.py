@@ -42,6 +42,10 @@ from rerank.types.retriever import Passage
 
 SCORE_PATHS = ("/score", "/v1/score")  # of vLLM
 NIM_PATH = "/v1/ranking"
+_NO_PROBABILITY = (
+    "relevance_score is null, since the model is not calibrated, or a slow scorer decides the order; score orders the "
+    "documents of one query"
+)
 RERANK_PATHS = (
     *("/rerank", "/v1/rerank", "/v2/rerank", "/reranking", "/v1/reranking", *SCORE_PATHS, NIM_PATH),
     "/infinity/rerank",
@@ -379,8 +383,8 @@ class Rerank(Ranked):
     )
     raw_scores: bool = Field(
         False,
-        description="Whether scores are the model's, not between 0 and 1: probabilities of relevance of a calibrated "
-        "model, otherwise the logistic function of its scores.",
+        description="Whether `score` of `texts` and of the paths of scores is the model's, not between 0 and 1: the "
+        "probability of relevance of a calibrated model, otherwise the logistic function of its score.",
     )
 
     @model_validator(mode="before")
@@ -442,9 +446,7 @@ class Rerank(Ranked):
         """Return what is answered, in the form that the body and the path ask for."""
         ranked: RerankAnswer = job.answer
         scores = ranked.scores
-        scale = "score"
-        if not self.raw_scores and path != NIM_PATH:
-            scale = "logistic" if ranked.probabilities is None else "probability"
+        if not self.raw_scores and (path in SCORE_PATHS or self.texts is not None):
             scores = ranked.probabilities or logistic(np.array(scores)).tolist()
         best = list(zip(ranked.order, scores, strict=True))[: self.count]
         if path == NIM_PATH:
@@ -461,9 +463,10 @@ class Rerank(Ranked):
             ]
         voyage = self.top_n is None and (self.top_k is not None or self.truncation is not None)
         results = []
-        for number, score in best:
-            of_mixedbread = {"score": score} if voyage else {}
-            entry = {"index": number, "relevance_score": score, **of_mixedbread, **passages.get(number, {})}
+        probabilities: Sequence[float | None] = ranked.probabilities or [None] * len(scores)
+        for (number, score), probability in zip(best, probabilities, strict=False):
+            entry: dict[str, Any] = {"index": number, "relevance_score": probability, "score": score}
+            entry |= passages.get(number, {})
             if self.return_documents:
                 item = self.items[number]
                 document = {_TEXT: item} if isinstance(item, str) else dict(item)
@@ -478,7 +481,11 @@ class Rerank(Ranked):
             **({} if voyage else {"results": results}),
             **({"data": results} if voyage or (self.top_n is None and path == "/v1/rerank") else {}),
             "usage": {"prompt_tokens": 0, "total_tokens": 0},
-            "meta": {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}, "scale": scale},
+            "meta": {
+                "api_version": {"version": "2"},
+                "billed_units": {"search_units": 1},
+                **({"reason": _NO_PROBABILITY} if ranked.probabilities is None else {}),
+            },
         }
 
 

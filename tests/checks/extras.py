@@ -97,7 +97,7 @@ try:
     request = urllib.request.Request(address + "rerank", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=60) as answer:
         best = json.load(answer)["results"][0]
-        print(answer.status, "index", best["index"], f"relevance_score {best['relevance_score']:.3f}")
+        print(answer.status, "index", best["index"], f"score {best['score']:.3f}")
 finally:
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)

@@ -174,10 +174,11 @@ def test_service_returns_probabilities_and_cuts_at_them(
         assert [(entry["index"], entry["relevance_score"]) for entry in ranked] == expected
         least = {"query": query, "documents": texts, "min_score": expected[3][1]}
         assert len(server.post("/rerank", least).json()["results"]) == 4
-        raw = server.post("/rerank", {"query": query, "documents": texts, "raw_scores": True}).json()["results"]
-        assert [entry["relevance_score"] for entry in raw] == [
+        assert [entry["score"] for entry in ranked] == [
             score for _, score in rerank.rerank_texts(model, query, texts, index=index)
         ]
+        tei = server.post("/rerank", {"query": query, "texts": texts}).json()
+        assert [(entry["index"], entry["score"]) for entry in tei] == expected
         ids = [{"id": doc_id} for doc_id in list(promised)[:9]]
         assert server.post("/rerank", {"query": query, "documents": ids, "abstain": 1.0}).json()["results"] == []
         assert [each["calibrated"] for each in server.client.get("/models").json()["data"]] == [False, True]

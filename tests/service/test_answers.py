@@ -122,13 +122,12 @@ def test_rerank_of_texts_returns_what_rerank_texts_returns(
     texts, query = [document["body"] for document in collection.documents[:30]], collection.topics["q1"]
     ranked = rerank.rerank_texts(rerank.read_model(model_file), query, texts, index=index)
     for path in ("/rerank", "/v1/rerank", "/v2/rerank"):
-        results = server.post(path, {"query": query, "documents": texts, "model": "model"}).json()["results"]
-        assert [each["index"] for each in results] == [text.document for text in ranked]
-        assert [each["relevance_score"] for each in results] == logistic(
-            np.array([text.score for text in ranked])
-        ).tolist()
+        answer = server.post(path, {"query": query, "documents": texts, "model": "model"}).json()
+        results = answer["results"]
+        assert [(each["index"], each["score"]) for each in results] == [tuple(text) for text in ranked]
+        assert {each["relevance_score"] for each in results} == {None}
+        assert answer["meta"]["reason"].startswith("relevance_score is null, since the model is not calibrated, or")
         assert [each["document"]["text"] for each in results] == [texts[text.document] for text in ranked]
-        assert all(0.0 <= each["relevance_score"] <= 1.0 for each in results)
 
 
 def test_a_model_alone_ranks_texts_as_with_its_index_and_refuses_searches(
@@ -142,9 +141,9 @@ def test_a_model_alone_ranks_texts_as_with_its_index_and_refuses_searches(
     query = collection.topics["q2"]
     ranked = rerank.rerank_texts(model, query, documents, index=index)
     with running(Settings(None, tmp_path / "alone.json", limits=LIMITS)) as alone:
-        body = {"query": query, "documents": documents, "raw_scores": True}
+        body = {"query": query, "documents": documents}
         results = alone.post("/rerank", body).json()["results"]
-        assert [(each["index"], each["relevance_score"]) for each in results] == [tuple(each) for each in ranked]
+        assert [(each["index"], each["score"]) for each in results] == [tuple(each) for each in ranked]
         by_bm25 = alone.post("/rerank", {**body, "model": "bm25"}).json()["results"]
         assert sorted(each["index"] for each in by_bm25) == list(range(20))
         assert alone.client.get("/models").json()["fields"] == ["body", "contents", "title"]
@@ -162,9 +161,9 @@ def test_rerank_takes_objects_with_fields_of_the_index(
     named_text = [{"title": document["title"], "text": document["body"]} for document in documents]
     same = server.post("/rerank", {"query": query, "documents": named_text}).json()["results"]
     assert [each["index"] for each in same] == [text.document for text in ranked]
-    body = {"query": query, "documents": documents, "raw_scores": True, "top_n": 7}
+    body = {"query": query, "documents": documents, "top_n": 7}
     results = server.post("/rerank", body).json()["results"]
-    assert [(each["index"], each["relevance_score"]) for each in results] == [tuple(text) for text in ranked[:7]]
+    assert [(each["index"], each["score"]) for each in results] == [tuple(text) for text in ranked[:7]]
     assert results[0]["document"] == documents[ranked[0].document]
 
 
@@ -179,10 +178,10 @@ def test_rerank_takes_ids_of_documents_of_the_index(
         {each["id"]: own for each, own in zip(documents, fields, strict=True)},
         index=index,
     )
-    body = {"query": query, "documents": [{"id": each["id"]} for each in documents], "raw_scores": True}
+    body = {"query": query, "documents": [{"id": each["id"]} for each in documents]}
     results = server.post("/rerank", body).json()["results"]
     by_id = {documents[each["index"]]["id"]: each for each in results}
-    assert {name: each["relevance_score"] for name, each in by_id.items()} == dict(ranked)
+    assert {name: each["score"] for name, each in by_id.items()} == dict(ranked)
     assert [documents[each["index"]]["id"] for each in results] == [text.document for text in ranked]
     first = documents[results[0]["index"]]
     assert results[0]["document"] == {"id": first["id"], "text": f"{first['title']} {first['body']}"}
@@ -211,11 +210,9 @@ def test_best_passages_come_with_documents_where_they_are_asked_for(
 
 def test_rerank_with_bm25_orders_texts(server: Running) -> None:
     texts = ["stone river", "amber amber", "amber cedar"]
-    results = server.post(
-        "/rerank", {"query": "amber", "documents": texts, "model": "bm25", "raw_scores": True}
-    ).json()["results"]
+    results = server.post("/rerank", {"query": "amber", "documents": texts, "model": "bm25"}).json()["results"]
     assert [each["index"] for each in results] == [1, 2, 0]
-    assert results[2]["relevance_score"] == 0.0
+    assert results[2]["score"] == 0.0
 
 
 def test_equal_scores_are_in_the_order_of_the_request(server: Running, collection: Tiny) -> None:
@@ -271,13 +268,14 @@ def test_rerank_answers_in_the_shape_of_its_clients(server: Running) -> None:
     infinity = server.post("/infinity/rerank", {"query": "amber", "documents": texts, "model": "model"}).json()
     assert [each["document"] for each in infinity["results"]] == [texts[each["index"]] for each in infinity["results"]]
     without = server.post("/v2/rerank", {"query": "amber", "documents": texts, "return_documents": False}).json()
-    assert set(without["results"][0]) == {"index", "relevance_score"}
+    assert set(without["results"][0]) == {"index", "relevance_score", "score"}
 
 
 def test_rerank_answers_vllm_and_nvidia_nim_in_their_forms(server: Running) -> None:
     texts = ["stone river", "amber amber", "amber cedar"]
     ranked = server.post("/rerank", {"query": "amber", "documents": texts}).json()["results"]
-    scores = {each["index"]: each["relevance_score"] for each in ranked}
+    shares = logistic(np.array([each["score"] for each in ranked])).tolist()
+    scores = dict(zip([each["index"] for each in ranked], shares, strict=True))
     for path in ("/reranking", "/v1/reranking"):  # of llama.cpp
         assert server.post(path, {"query": "amber", "documents": texts}).json()["results"] == ranked
     for path in ("/score", "/v1/score"):
@@ -285,18 +283,17 @@ def test_rerank_answers_vllm_and_nvidia_nim_in_their_forms(server: Running) -> N
         assert [(each["index"], each["score"]) for each in data] == sorted(scores.items())
         (one,) = server.post(path, {"text_1": "amber", "text_2": texts[1]}).json()["data"]
         assert (one["index"], one["object"]) == (0, "score")
-    raw = server.post("/rerank", {"query": "amber", "documents": texts, "raw_scores": True, "top_n": 2}).json()
+        raw = {"text_1": "amber", "text_2": texts, "raw_scores": True}
+        data = server.post(path, raw).json()["data"]
+        assert {each["index"]: each["score"] for each in data} == {each["index"]: each["score"] for each in ranked}
     passages = [{"text": text} for text in texts]
     body = {"model": "model", "query": {"text": "amber"}, "passages": passages, "truncate": "END", "top_k": 2}
     assert server.post("/v1/ranking", body).json() == {
-        "rankings": [{"index": each["index"], "logit": each["relevance_score"]} for each in raw["results"]]
+        "rankings": [{"index": each["index"], "logit": each["score"]} for each in ranked[:2]]
     }
     mixedbread = {"query": "amber", "input": texts, "top_k": 2, "return_input": False, "instruction": "Rank"}
-    ranked = server.post("/v1/reranking", {**mixedbread, "raw_scores": True}).json()["data"]
-    assert [(each["index"], each["score"]) for each in ranked] == [
-        (each["index"], each["relevance_score"]) for each in raw["results"]
-    ]
-    assert "document" not in ranked[0]
+    data = server.post("/v1/reranking", mixedbread).json()["data"]
+    assert data == [{name: each[name] for name in ("index", "relevance_score", "score")} for each in ranked[:2]]
     misspelt = server.post("/rerank", {"query": "amber", "documents": texts, "topN": 1}).json()["error"]
     assert (misspelt["found"], misspelt["remedy"]) == ("'topN'", "Did you mean 'top_n'?")
     refused = server.post("/v1/ranking", {**body, "documents": texts}).json()["error"]
@@ -306,25 +303,25 @@ def test_rerank_answers_vllm_and_nvidia_nim_in_their_forms(server: Running) -> N
 def test_rerank_takes_the_texts_of_stores_under_their_names(server: Running) -> None:
     texts = ["stone river", "amber amber", "amber cedar"]
     plain = server.post("/rerank", {"query": "amber", "documents": texts}).json()["results"]
-    expected = [each["relevance_score"] for each in plain]
+    expected = [each["score"] for each in plain]
     for given in (
         [{"page_content": text, "metadata": {"source": "a.pdf"}} for text in texts],
         [{"content": text, "meta": {"page": 3}} for text in texts],
         [{"id": n, "payload": {"document": text, "url": "a"}} for n, text in enumerate(texts)],
     ):
         results = server.post("/rerank", {"query": "amber", "documents": given}).json()["results"]
-        assert [each["relevance_score"] for each in results] == expected
+        assert [each["score"] for each in results] == expected
     titled = [{"page_content": text, "metadata": {"title": "cedar"}} for text in texts]
     same = [{"text": text, "title": "cedar"} for text in texts]
     answers = [server.post("/rerank", {"query": "amber", "documents": given}).json() for given in (titled, same)]
-    scores, others = ([each["relevance_score"] for each in answer["results"]] for answer in answers)
+    scores, others = ([each["score"] for each in answer["results"]] for answer in answers)
     assert scores == others != expected
 
 
 def test_rerank_reads_the_members_that_rank_fields_names(server: Running) -> None:
     texts = ["stone river", "amber amber", "amber cedar"]
     documents = [{"id": str(n), "title": "cedar", "chunk": text, "tags": ["x"]} for n, text in enumerate(texts)]
-    body = {"query": "amber", "raw_scores": True}
+    body = {"query": "amber"}
     scores = {}
     for name, given in (
         ("chunk", {"documents": documents, "rank_fields": ["chunk"]}),
@@ -334,7 +331,7 @@ def test_rerank_reads_the_members_that_rank_fields_names(server: Running) -> Non
         ("strings", {"documents": texts, "rank_fields": ["chunk"]}),
     ):
         results = server.post("/v1/rerank", {**body, **given}).json()["results"]
-        scores[name] = [(each["index"], each["relevance_score"]) for each in results]
+        scores[name] = [(each["index"], each["score"]) for each in results]
     assert scores["chunk"] == scores["text"] == scores["strings"]
     assert scores["both"] == scores["titled"] != scores["text"]
     refused = server.post("/v1/rerank", {**body, "documents": documents, "rank_fields": ["other"]}).json()["error"]
@@ -347,8 +344,8 @@ def test_rerank_takes_hits_of_an_engine_and_the_body_of_an_xinference_client(ser
     hits = [{"_index": "i", "_id": str(n), "_source": {"body": text, "price": 3}} for n, text in enumerate(texts)]
     body = {"query": "amber", "documents": hits, "return_documents": "false", "return_len": "true"}
     results = server.post("/v1/rerank", body).json()["results"]
-    assert [(each["index"], each["relevance_score"]) for each in results] == [
-        (each["index"], each["relevance_score"]) for each in expected["results"]
+    assert [(each["index"], each["score"]) for each in results] == [
+        (each["index"], each["score"]) for each in expected["results"]
     ]
     assert all("document" not in each for each in results)
     refused = server.post("/v1/rerank", {"model": "model", "input": {"query": "amber", "documents": texts}}).json()

@@ -5,14 +5,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.service.server import Running
+from tests.service.server import Running, running
+
+if TYPE_CHECKING:
+    from rerank.service.settings import Settings
 
 TEXTS = ["stone river", "amber amber", "amber cedar"]
 QUERY = "amber"
+
+
+@pytest.fixture(scope="module")
+def server(settings: Settings, calibrated_file: Path) -> Iterator[Running]:
+    """A service of a calibrated model, whose relevance_score is a number."""
+    with running(replace(settings, model=calibrated_file, model_names=("model",))) as started:
+        yield started
 
 
 @pytest.fixture

@@ -108,10 +108,10 @@ async function rankTexts() {
   $("error").hidden = true;
   try {
     const { results, meta } = await ask("rerank", { query: $("text-query").value, documents, model: $("model").value });
-    const shares = meta.scale === "probability";
+    const shares = !meta.reason;
     $("text-scale").textContent = shares ? "Probability of relevance" : "Scores order the texts of one query; they are no probabilities";
-    $("ranked").replaceChildren(...results.map(({ index, relevance_score: score }) => make("li", {},
-      make("span", { class: "rank" }, shares ? `${Math.round(100 * score)} %` : score.toFixed(3)), ` ${documents[index]}`)));
+    $("ranked").replaceChildren(...results.map(({ index, relevance_score: share, score }) => make("li", {},
+      make("span", { class: "rank" }, shares ? `${Math.round(100 * share)} %` : score.toFixed(3)), ` ${documents[index]}`)));
   } catch (error) {
     complain(error);
   }
