@@ -159,9 +159,7 @@ def off_policy_value(
     squares = array_dot(counts, weights**2)
     effective = float(total**2 / squares) if squares > 0 else 0.0
     rank = _ranks(clicks, cells, run)
-    unseen = np.arange(rules.depth) < n_first[:, None]
-    near = (rank > 0) & (rank <= rules.depth)
-    unseen[cells.query[near], rank[near] - 1] = False
+    unseen = _unseen(cells, rank, n_first, rules.depth)
     share = float(unseen.sum()) / max(int(n_first.sum()), 1)
     values, searches = _by_query(clicks, cells, cells.by_pair(counts * weights), rank, unseen)
     refusal = _refusal(rules, effective, share, len(searches))
@@ -190,6 +188,14 @@ def _ranks(clicks: Clicks, cells: Cells, run: Run) -> Ints:
     rank = np.zeros(cells.n_pairs, dtype=np.int64)
     rank[pairs] = rows - run.query_ptr[query_rows(run.query_ptr)[rows]] + 1
     return rank
+
+
+def _unseen(cells: Cells, rank: Ints, n_first: Ints, depth: int) -> NDArray[np.bool_]:
+    """Return which of the first documents were never shown, (n_queries, depth)."""
+    unseen = np.arange(depth) < n_first[:, None]
+    near = (rank > 0) & (rank <= depth)
+    unseen[cells.query[near], rank[near] - 1] = False
+    return unseen
 
 
 def _refusal(rules: ValueRules, effective: float, unseen: float, n_queries: int) -> str:
