@@ -468,10 +468,7 @@ class Rerank(Ranked):
             entry: dict[str, Any] = {"index": number, "relevance_score": probability, "score": score}
             entry |= passages.get(number, {})
             if self.return_documents:
-                item = self.items[number]
-                document = {_TEXT: item} if isinstance(item, str) else dict(item)
-                if ranked.texts is not None:
-                    document[_TEXT] = ranked.texts[number]
+                document = self._document(number, ranked.texts)
                 entry["document"] = document.get(_TEXT, "") if voyage or path == RERANK_PATHS[-1] else document
             results.append(entry)
         return {
@@ -481,12 +478,15 @@ class Rerank(Ranked):
             **({} if voyage else {"results": results}),
             **({"data": results} if voyage or (self.top_n is None and path == "/v1/rerank") else {}),
             "usage": {"prompt_tokens": 0, "total_tokens": 0},
-            "meta": {
-                "api_version": {"version": "2"},
-                "billed_units": {"search_units": 1},
-                **({"reason": _NO_PROBABILITY} if ranked.probabilities is None else {}),
-            },
+            "meta": {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}}
+            | ({"reason": _NO_PROBABILITY} if ranked.probabilities is None else {}),
         }
+
+    def _document(self, number: int, texts: Mapping[int, str] | None) -> dict[str, Any]:
+        """Return a document as it was sent, with its text where the index has it."""
+        item = self.items[number]
+        document = {_TEXT: item} if isinstance(item, str) else dict(item)
+        return document if texts is None else {**document, _TEXT: texts[number]}
 
 
 def _ids_of(items: Sequence[Any], place: str) -> list[str] | None:
