@@ -156,14 +156,14 @@ def _gains_and_losses(
     for detail in details:
         change = detail.change
         values = f"{figure(change.before)} → {figure(change.after)} ({change.difference:+.4f})"
-        query = f"{change.query_id} {topics.get(change.query_id, '')}"
+        query = f"{change.query_id} {topics.get(change.query_id, '')}".strip()
         for number, move in enumerate(detail.moves):
             rank = f"{move.before or '–'}\u00a0→\u00a0{move.after or '–'}"
             label = "unjudged" if move.label is None else str(move.label)
             document = f"{move.doc_id} {_excerpt(documents.get(move.doc_id, ''))}"
-            rows.append([*((detail.run, query, values) if number == 0 else ("", "", "")), rank, label, document])
+            rows.append(["" if number else f"{detail.run}: {values}, {query}", rank, label, document])
     text = f"Queries that gained and lost most against {comparison.baseline}; relevant documents that moved come first."
-    header = ["run", "query", comparison.measures[0], "rank", "label", "document"]
+    header = [f"run: {comparison.measures[0]}, query", "rank", "label", "document"]
     return Section("Gains and losses", [text], rows, header, len(header))
 
 

@@ -526,7 +526,7 @@ def _document(item: str | Mapping[str, Any], place: str, names: Sequence[str], f
     if not own:
         raise ServiceError(
             422, place, f"a text, or fields of the index ({', '.join(names)})", shown(dict(document)),
-            "Name the text `text`.",
+            "Name the text `text`, or members that the document has in `rank_fields`.",
         )  # fmt: skip
     return own
 
