@@ -1,4 +1,4 @@
-"""The documentation of all features, and the default recipe as a commented TOML file."""
+"""The documentation of all features, as tables, and the default recipe as a commented TOML file."""
 
 import json
 from math import isinf

@@ -57,7 +57,7 @@ def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
 def columns_of(name: str, rows: Any, recipe: Recipe) -> NDArray[np.float32]:
     """Return the columns of a family, (n_rows, n_features) float32, which are computed once for these rows.
 
-    rows  a `FieldBlock` for a family of a field, `Candidates` for another
+    rows  a `FieldBlock` for a family of a field, `CandidateBatch` for another
     """
     if name not in rows.columns:
         member = family(name)

@@ -129,7 +129,7 @@ class Family:
     def fill(self, rows: Any, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, n_features) float32, C-contiguous; NaN for missing.
 
-        rows  a `FieldBlock` for a family of a field, `Candidates` for another
+        rows  a `FieldBlock` for a family of a field, `CandidateBatch` for another
         """
         raise NotImplementedError
 
@@ -139,7 +139,7 @@ class FieldFamily(Family):
 
 
 class RunFamily(Family):
-    """Features that depend on no field, but on the query, the run or the whole document: on `match.Candidates`."""
+    """Features of the query, the run or the whole document, from a `match.CandidateBatch`; they depend on no field."""
 
 
 def index_family_names() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Whether queries, judgements and models belong to an index."""
+"""Whether queries and judgements belong to an index, the recipe of a model, and where two fingerprints differ."""
 
 from __future__ import annotations
 

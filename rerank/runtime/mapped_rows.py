@@ -2,8 +2,6 @@
 
 Temporary files have no name if the system supports that, and are removed even if the process is killed. Their folder is
 that of `tempfile`, which the environment variable TMPDIR sets.
-
-Read-only views of arrays.
 """
 
 import errno
@@ -33,7 +31,7 @@ def is_mapped(array: NDArray[Any]) -> bool:
 
 
 def row_blocks(X: NDArray[Any], n_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield the first row and the values of each block of rows, in order.
+    """Yield the number of the first row and the values of each block of rows, in order.
 
     Shapes: X (n_rows, n_columns).
     """
@@ -61,7 +59,7 @@ def expect_random_reads(*arrays: NDArray[Any] | None) -> None:
 
 @contextmanager
 def read_in_order(*arrays: NDArray[Any] | None) -> Iterator[None]:
-    """Have the system read ahead in the block, for arrays that `expect_random_reads` was called for."""
+    """Have the system read ahead during the block where `expect_random_reads` has turned that off."""
     maps = [mapped for mapped in _maps_of(arrays) if mapped in _read_at_random]
     for mapped in maps:
         _advise(mapped, "MADV_NORMAL")
@@ -132,7 +130,10 @@ class RowFile:
 def changed_rows(
     X: NDArray[np.float32], change: Callable[[NDArray[np.float32]], NDArray[np.float32]], what: str
 ) -> NDArray[np.float32]:
-    """Return what `change` makes of the rows: at once, or of a mapped X block by block, in a temporary file."""
+    """Return what `change` makes of the rows; of a mapped X block by block, in a temporary file.
+
+    what  name of the rows in the error of a full disk
+    """
     if not is_mapped(X):
         return change(X)
     rows = RowFile(what)

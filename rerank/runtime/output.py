@@ -32,7 +32,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 GZIP_LEVEL = 6
-OTHER_PACKERS = (".bz2", ".xz", ".zst", ".lz4", ".zip")  # endings, of what is not written
+OTHER_PACKERS = (".bz2", ".xz", ".zst", ".lz4", ".zip")  # endings of files that are not written
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WRITE_ERRORS = (*FULL, errno.EIO, errno.EROFS)  # errors of the disk, not of the program
 LONGEST_NAME = 255  # bytes of a file's name
@@ -41,7 +41,7 @@ _N_RESERVED = len(".") + len(".0123456789ab.part") + len(".new")
 
 
 def path_of(path: Any) -> Path:
-    """Return a path; refuse what is none, and a name that no file can have."""
+    """Return a path; refuse what is not a path, and a name that no file can have."""
     try:
         if isinstance(path, str | os.PathLike) and "\n" not in str(path):
             os.stat(path)
@@ -62,7 +62,7 @@ def path_of(path: Any) -> Path:
 
 @contextmanager
 def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
-    r"""Yield a handle whose content becomes the file `path` if the block ends without an error.
+    """Yield a handle whose content becomes the file `path` if the block ends without an error.
 
     The content is written to a hidden file in the same folder, which replaces `path` at the end and is removed after an
     error or Ctrl-C.
@@ -79,7 +79,7 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
                 yield handle
             return
         with _new_part(target) as raw:
-            keep_mode(raw.name, target)
+            copy_mode(raw.name, target)
             with _handle(raw, target, binary) as handle:
                 yield handle
             os.replace(raw.name, target)
@@ -108,10 +108,10 @@ def staged_folder(
         folder = Path(f"{raw.name}.new")
         try:
             folder.mkdir()
-            keep_mode(folder, target)
+            copy_mode(folder, target)
             yield folder
             for path in folder.rglob("*"):
-                keep_mode(path, target / path.relative_to(folder))
+                copy_mode(path, target / path.relative_to(folder))
             move(folder, target)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -119,9 +119,10 @@ def staged_folder(
 
 @contextmanager
 def sole_writer(target: Path) -> Iterator[None]:
-    """Hold a folder or file that is written in the block; refuse one that another process holds."""
+    """Keep other processes from writing a folder or file during the block; refuse one that another process writes."""
     beside = target / target.name if target.is_dir() else target
-    if _remove_abandoned(beside):
+    is_written = _remove_abandoned(beside)
+    if is_written:
         raise InvalidInputError(
             f"{target}: expected an output that nobody else writes, got one that another process is writing. Wait for "
             "it, or name another."
@@ -146,7 +147,7 @@ def _part_with_parents(target: Path) -> Iterator[io.FileIO]:
                 parent.rmdir()
 
 
-def keep_mode(path: str | Path, target: Path) -> None:
+def copy_mode(path: str | Path, target: Path) -> None:
     """Give a file or folder the mode of the one that it will replace, and where possible its owner and group."""
     with suppress(FileNotFoundError, NotADirectoryError):
         replaced = os.stat(target)
@@ -158,7 +159,10 @@ def keep_mode(path: str | Path, target: Path) -> None:
 
 
 def replace_folder(folder: Path, target: Path, foreign: Callable[[Path], Iterable[Path]]) -> None:
-    """Rename a folder of `staged_folder`; an existing target is moved aside first, and removed after the renaming.
+    """Rename the folder that `staged_folder` yields to its target.
+
+    An existing target is moved aside first, to `.old0`, or to `.old1` and so on where others appear meanwhile, and is
+    removed at the end.
 
     foreign  returns the paths in the replaced folder that are not removed but moved into the new one
     """
@@ -184,7 +188,7 @@ def replace_folder(folder: Path, target: Path, foreign: Callable[[Path], Iterabl
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
-    """Refuse outputs in no folder, and those that are the same file: the later one would replace the earlier one."""
+    """Refuse an output whose folder does not exist, and two that are the same file: one would replace the other."""
     names: dict[Path, str] = {}
     for name, path in outputs.items():
         if path is None or str(path) == "-" or path_of(path).is_char_device():
@@ -208,7 +212,7 @@ def _new_part(target: Path) -> Iterator[io.FileIO]:
             break
         raw.close()
         part.unlink(missing_ok=True)
-    lock = None if fcntl is None else os.dup(raw.fileno())  # until the file, which is closed before, is renamed
+    lock = None if fcntl is None else os.dup(raw.fileno())  # keeps the lock: the file is closed before it is renamed
     try:
         with raw:
             yield raw
@@ -227,7 +231,7 @@ def _beginning(target: Path) -> str:
 
 
 def _remove_abandoned(target: Path) -> bool:
-    """Remove the part files and folders of this target that killed processes left; return whether others are locked."""
+    """Remove part files and folders that killed processes left; return whether a process still writes the target."""
     beginning = _beginning(target)
     is_written = False
     with suppress(OSError):  # a folder that cannot be listed
@@ -254,7 +258,7 @@ def _remove_part(part: Path, target: Path) -> None:
 
 
 def wait_for_lock(file: int) -> None:
-    """Lock a file that is open to be written, until it is closed; OSError where that takes Windows 10 s, or fails."""
+    """Lock a file that is open for writing, until it is closed; on Windows OSError after 10 s of waiting."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -313,7 +317,7 @@ def _handle(raw: io.FileIO, target: Path, binary: bool) -> Iterator[IO[Any]]:
 def _system_errors(
     path: str | Path, error: type[RerankError] = InvalidInputError, folders: Iterable[Path] = ()
 ) -> Iterator[None]:
-    """Turn errors of writing this path, its part and `folders`, and a full disk, into `error`."""
+    """Raise `error` in place of a full disk, and of errors of writing the path, its part file or one of `folders`."""
     try:
         yield
     except OSError as fault:

@@ -6,7 +6,7 @@ bm25-k1=0.9-b=0.4               BM25 of this package on the whole document
 bm25-k1=0.9-b=0.4-field=title   BM25 on one field, whose name is percent-encoded
 any other word                  another system, whose parameters are unknown
 
-A passage is a window of so many words of a document; a new one begins every so many words.
+A passage is a window of WINDOW words of a document; the next one begins STRIDE words after it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Retriever:
     field : str
         The indexed field that was searched; `contents` is the whole document.
     depth : int or None
-        Number of documents of a query, where it is known. Retrievers that differ in it alone are equal: scores are.
+        Number of documents of a query, where it is known. It has no effect on scores, and so none on `==`.
 
     """
 
@@ -85,15 +85,16 @@ def bm25_suffix(k1: float, b: float, field: str) -> str:
 
 
 def bm25_parameters(suffix: str) -> tuple[float, float, str]:
-    """Return k1, b and field of the end of a tag; the defaults where it has none."""
+    """Return k1, b and field of the end of a tag; the defaults for another text."""
     match = _SUFFIX.fullmatch(suffix)
     return (K1, B, CONTENTS) if match is None else (float(match[1]), float(match[2]), unquote(match[3] or CONTENTS))
 
 
 def retriever_members(retriever: Retriever | None, run_retrievers: Mapping[str, Retriever]) -> dict[str, Any]:
-    """Return the retrievers of data or of a model as files store them: tags, without keys for what is unknown.
+    """Return the retrievers of data or of a model as tags, as files store them; an unknown one has no key.
 
-    The number of documents of a query, where it is known, follows the tag after a space.
+    The number of documents of a query, where it is known, follows the tag of `retriever` after a space. That of other
+    runs is not stored: it has no effect.
     """
     members: dict[str, Any] = {}
     if retriever is not None:
@@ -169,7 +170,7 @@ class Passages:
         Raises
         ------
         InvalidInputError
-            If the text is none.
+            If the text has another form.
 
         """
         found = _FORM.fullmatch(text) if isinstance(text, str) else None

@@ -24,9 +24,9 @@ from rerank.vectors.encoder import Encoder
 from rerank.vectors.vectors import IDENTITY, check_finite, identity
 
 Texts = Callable[[Ints], Sequence[str]]
-_BLOCK = 2048  # documents that are encoded anew after an interruption, at most
+_BLOCK = 2048  # documents of a file that is kept while others are encoded, so that an interrupted call goes on
 _PROBES = 4  # documents that are encoded again when a file is opened
-_TOLERANCE = 1e-3  # of a cosine: batches of other sizes may change the last bits
+_TOLERANCE = 1e-3  # of a vector's length: batches of other sizes may change the last bits
 
 
 def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> NDArray[np.float32]:
@@ -45,17 +45,26 @@ def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> 
             if _agree(stored, probes, again):
                 return stored
             del stored  # Windows replaces no mapped file
-        log.info("%s: the encoder has changed; all documents are encoded again.", path)
+        log.info("%s: the encoder has changed, or the file is damaged; all documents are encoded again.", path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    shape = forward.n_docs, again.shape[1]
+    shape = forward.n_docs, again.shape[1] if again.any() else _dimensions(encoder, forward.n_docs, texts)
     store.write(path, KIND, values, {"vectors": Blocks(np.float32, shape, _blocks(encoder, path, shape, texts))})
     for part in path.parent.glob(f"{path.name}.*.npy"):
         part.unlink(missing_ok=True)
     return store.read(path, KIND, [note_path(path)])[1]["vectors"]
 
 
+def _dimensions(encoder: Encoder, n_docs: int, texts: Texts) -> int:
+    """Return the length of the first document's vector that has a text, 1 where none has."""
+    for first in range(0, n_docs, _BLOCK):
+        some = [text for text in texts(np.arange(first, min(first + _BLOCK, n_docs))) if text.strip()]
+        if some:
+            return len(encoder.encode(some[:1])[0])
+    return 1
+
+
 def _blocks(encoder: Encoder, path: Path, shape: tuple[int, int], texts: Texts) -> Iterator[NDArray[np.float32]]:
-    """Yield the vectors of the documents; a block is a file near `path` until all are made, to go on from there."""
+    """Yield the vectors of the documents in blocks; each is kept in a file beside `path` until all are made."""
     n_docs, dimensions = shape
     for first in track(range(0, n_docs, _BLOCK), f"vectors of {encoder.name}"):
         docs = np.arange(first, min(first + _BLOCK, n_docs))
@@ -83,7 +92,10 @@ KIND = Kind(
 
 
 def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]) -> bool:
-    """Return whether the stored vectors of some documents are those of the encoder."""
+    """Return whether the stored vectors of some documents are those of the encoder; documents without text say little.
+
+    Where none of them has a text, `again` is zero and of any length.
+    """
     if len(stored) <= probes.max(initial=-1) or (again.any() and stored.shape[1] != again.shape[1]):
         return False
     left = stored[probes].astype(np.float64)

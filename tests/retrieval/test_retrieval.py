@@ -10,8 +10,8 @@ import pytest
 
 from rerank.features.statistics import field_idf, lucene_lengths
 from rerank.retrieval.base import SearchInputs, best_hits, source
-from rerank.retrieval.sources.bm25 import weighted_bm25
 from rerank.retrieval.sources.nearest import nearest_hits
+from rerank.retrieval.sources.rm3 import weighted_bm25
 from rerank.types import Run
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.vocabulary import find_terms

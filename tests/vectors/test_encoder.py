@@ -62,6 +62,20 @@ def test_documents_are_encoded_once_and_mapped(forward: ForwardIndex, cache: Pat
     assert len(list(cache.glob("encoded-*"))) == 1
 
 
+def test_documents_have_vectors_where_those_that_are_tried_first_have_no_text(forward: ForwardIndex) -> None:
+    documents = texts_of(forward)
+    tried = np.unique(np.linspace(0, forward.n_docs - 1, 4).astype(int)).tolist()
+
+    def texts(docs: np.ndarray) -> list[str]:
+        return ["" if doc in tried else text for doc, text in zip(docs.tolist(), documents(docs), strict=True)]
+
+    encoder = Encoder("tests:function", letters)
+    first = encoded_documents(encoder, forward, texts)
+    np.testing.assert_array_equal(first, letters(texts(np.arange(forward.n_docs))))
+    np.testing.assert_array_equal(encoded_documents(encoder, forward, texts), first)
+    assert encoded_documents(Encoder("tests:other", letters), forward, lambda docs: [""] * len(docs)).shape[1] == 1
+
+
 def test_documents_are_encoded_again_where_the_encoder_changed_or_the_file_is_damaged(
     forward: ForwardIndex, cache: Path
 ) -> None:

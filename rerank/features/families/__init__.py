@@ -1,1 +1,1 @@
-"""One file per family of features; each registers its class with `rerank.features.recipe.register`."""
+"""Families of features: each registers its class with `rerank.features.recipe.register`."""

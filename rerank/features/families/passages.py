@@ -10,8 +10,8 @@ T, qtf, idf, dl, avgdl  as in the LETOR family
 
 Where a field is one passage, passage_max, passage_mean3, passage_mean and passage_first are the feature bm25.
 
-A document of one passage takes the time of its query terms; another one also that of its passages, and that of the
-positions of the query's terms, times the passages that hold one.
+A document of one passage takes time by the number of query terms. One of several takes time also by the number of its
+passages and, for each position of a query term, by the number of passages that hold the position.
 
 References
 ----------
@@ -145,7 +145,7 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
                     place -= 1
                 top[place] = score
             out[row, MAX], out[row, HITS], out[row, COVERED] = top[0], n_hits, most_held / n_terms
-            out[row, MEAN_OF_BEST] = (top[0] + top[1] + top[2]) / max(min(n_passages, BEST), 1)
+            out[row, MEAN_OF_BEST] = (top[0] + top[1] + top[2]) / max(min(n_passages, BEST), 1)  # BEST is 3
             out[row, MEAN] = total / max(n_passages, 1)
             if n_passages > 0:
                 out[row, SHARE] = n_hits / n_passages
@@ -160,7 +160,7 @@ def _add_term(positions, window, stride, n_passages, weight, saturation, scores,
     positions  those of the term in the document, ascending
     counts     (2, n_passages); counts[1] is 0 before and after
     """
-    inverse = 1.0 / stride  # a division of whole numbers takes longer; half a word from a border, both round alike
+    inverse = 1.0 / stride  # faster than a division of integers; with + 0.5 below, no rounding reaches another integer
     for turn in range(2):
         for token in range(len(positions)):
             position = np.int64(positions[token])
