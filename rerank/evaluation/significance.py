@@ -25,7 +25,7 @@ from rerank.types.intervals import LEVEL, percentile_shares
 
 SAMPLES = 10_000
 BLOCK = 1 << 20  # random numbers of a block
-MOST_RANKED = 50  # queries: of up to so many, Wilcoxon's test is exact
+MOST_RANKED = 50  # queries; with no more, Wilcoxon's test is exact
 DIGITS = 12  # after the point, of differences: equal ones of a measure differ in later ones
 ROUNDING = 1e-10  # relative tolerance for ties of sums that are computed in different orders
 

@@ -188,8 +188,8 @@ class FieldBlock:
         """Term frequencies and first tokens, (n_matches,) int32.
 
         With T terms in query q, those of row r begin at tf_ptr[q] + (r - query_ptr[q]) * T, one for each query term, of
-        the candidates' tf_ptr. A first token is the number of the document's tokens of terms with a lower number: the
-        term's positions in the document begin after so many positions of the document; 0 where tf is 0.
+        the candidates' tf_ptr. A first token is the number of the document's tokens of terms with a lower number, which
+        is where the positions of the term begin among those of the document; 0 where tf is 0.
         """
         batch = self.candidates
         tf, first_tokens = np.zeros((2, batch.tf_ptr[-1]), dtype=np.int32)
@@ -233,7 +233,7 @@ class FieldBlock:
     def bm25_saturation(self, recipe: Recipe, longest: float = np.inf) -> Floats:
         """Return k1 * (1 - b + b * dl / avgdl) of each row, (n_rows,): the tf at which half of the idf is reached.
 
-        longest  tokens; longer fields count as if they had so many
+        longest  tokens; longer fields count as if they had no more
         """
         parameters = recipe.bm25_k1, recipe.bm25_b, longest
         if parameters not in self.saturations:

@@ -123,7 +123,7 @@ class LambdaObjective(Objective):
         Slope of the logistic, 1 / score unit. With Newton leaves it only sets the unit of the scores that trees add, so
         that it makes no difference to a model that starts from 0 (section 7).
     truncation_level : int
-        A pair counts when one of its documents is among the first so many.
+        Rank down to which documents count: a pair counts when one of its two is among the first `truncation_level`.
     normalize : bool
         Whether pairs and queries are scaled as by LightGBM's `lambdarank_norm`.
     row_weights : float64 array of shape (n_rows,)

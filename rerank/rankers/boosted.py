@@ -381,7 +381,7 @@ class BoostedTrees(ForestRanker):
         return category_mask(names, len(names), self.categorical_feature, self.categories_)
 
     def _is_category(self, train: TrainingSet, valid: TrainingSet | None) -> NDArray[np.bool_]:
-        """Return which features are categories, (n_features,); refuse values that are none."""
+        """Return which features are categories, (n_features,); refuse values that cannot be categories."""
         mask = self._are_categories(train.names)
         for what, rows in (("training data", train), ("validation data", valid)):
             if rows is not None:
@@ -389,7 +389,7 @@ class BoostedTrees(ForestRanker):
         return mask
 
     def learns_from_all(self, n_queries: int) -> bool:
-        """Return whether the number of trees follows from few queries, none of which is spared for stopping.
+        """Return whether the model learns from all queries, since they are too few to hold some out for stopping.
 
         Parameters
         ----------

@@ -185,7 +185,7 @@ class ProbabilityMaps:
         )
 
     def check_sizes(self, n_predictors: int) -> None:
-        """Raise SchemaError unless the maps are those of lists with so many predictors, and keep the order."""
+        """Raise SchemaError unless the maps are those of lists with `n_predictors` predictors, and keep the order."""
         n_described = LIST_INPUTS + len(PROFILE) * n_predictors
         self.standardizer.check_sizes(n_described, len(self.lists.coefficients) - 1)
         ordered = self.documents.coefficients[:ORDERED]

@@ -187,7 +187,7 @@ class Combination(Ranker):
 
     @abstractmethod
     def _new_members(self, n_queries: int) -> list[Ranker]:
-        """Return the members before they learn from so many queries."""
+        """Return the members before they learn from `n_queries` queries."""
 
     def _held_out(
         self, data: TrainingSet, fold: Ints, members: Sequence[Ranker], valid: Callable[[Ranker, TrainingSet], Any]

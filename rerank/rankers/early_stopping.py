@@ -102,7 +102,7 @@ class EarlyStopping:
         return is_best
 
     def iterations(self, number: int, what: str) -> Iterator[int]:
-        """Yield 0, 1, 2 ... for at most so many iterations, until the training is over; show the progress."""
+        """Yield 0, 1, 2 ... for at most `number` iterations, until the training is over; show the progress."""
         for iteration in track(range(number), what, number):
             yield iteration
             if self.over:
@@ -110,7 +110,7 @@ class EarlyStopping:
 
     @property
     def over(self) -> bool:
-        """Whether a callback stopped the training, or the measure has not risen for so many iterations."""
+        """Whether a callback stopped the training, or the measure has not risen for the given number of iterations."""
         return self._stopped or (bool(self.history) and len(self.history) - 1 - self.best >= self._rounds)
 
     def results(self) -> dict[str, dict[str, list[float]]]:

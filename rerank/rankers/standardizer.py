@@ -99,7 +99,7 @@ class Standardizer:
         return out
 
     def check_sizes(self, n_features: int, n_weights: int) -> None:
-        """Raise SchemaError unless it is that of so many features, and of weights for its inputs."""
+        """Raise SchemaError unless it is one of `n_features` features, with `n_weights` weights of its inputs."""
         for field in fields(self):
             check_length(getattr(self, field.name), self.n_inputs, f"standardizer.{field.name}")
         inputs = self.features + n_features * self.of_missing

@@ -63,7 +63,7 @@ class SchemaError(InvalidInputError):
 
 
 def check_length(values: Sized, length: int, path: str) -> None:
-    """Raise SchemaError, with the path of the values, unless there are so many."""
+    """Raise SchemaError, with the path of the values, unless there are `length` of them."""
     if len(values) != length:
         raise SchemaError(f"{length} values", str(len(values)), path=path)
 

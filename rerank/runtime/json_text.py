@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from rerank.errors import shown
 
-MOST_DIGITS = 308  # every whole number of so many digits is a finite float64
+MOST_DIGITS = 308  # of a whole number: those with no more are finite as float64
 MOST_NESTED = 500  # brackets; at Python's limit the stack overflows in a process with Java (Python 3.13)
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[\[{\]}]', re.DOTALL)  # strings are matched whole, to be skipped
 _LINE_OF_TOML = re.compile(r"\(at line (\d+)")

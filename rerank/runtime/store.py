@@ -244,7 +244,7 @@ def _array(
         array: NDArray[Any] = np.lib.format.read_array(member)
         member.read(1)  # at its end the checksum is compared
     if field.dtype is np.str_ and not are_characters(array):
-        raise SchemaError("text", "what is none")
+        raise SchemaError("text", "something else")
     array.flags.writeable = not field.mapped
     return array
 

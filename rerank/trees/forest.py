@@ -154,7 +154,7 @@ class Forest:
         _check_sets(self)
 
     def check_features(self, n_features: int) -> None:
-        """Raise SchemaError for a feature that a model of so many does not have."""
+        """Raise SchemaError for a feature that a model of `n_features` does not have."""
         wrong = np.flatnonzero((self.feature < 0) | (self.feature >= n_features))
         if len(wrong):
             got = str(self.feature[wrong[0]])

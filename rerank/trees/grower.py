@@ -97,7 +97,7 @@ def add_leaf_values(rows, leaf_ptr, leaf_value, scores):
 
 
 HIGHEST = np.finfo(np.float32).max
-SUM_COST = 7 * MOST_CODES  # summing a leaf's rows into a column's histogram is as long as searching so many bins
+SUM_COST = 7 * MOST_CODES  # bins: searching them takes as long as summing a leaf's rows into a column's histogram
 SPLIT_RULES = ("newton", "least-squares")
 
 
@@ -115,7 +115,7 @@ class Grower:
     n_threads : int
         Threads to use.
     constraints : SplitConstraints or None
-        Constraints of the features; None is none.
+        Constraints of the features; None: no constraints.
     row_weights : float64 array of shape (n_rows,) or None
         None: splits are those that gain most by Newton steps, G^2 / H over both sides, as in LightGBM and XGBoost. An
         array: they fit the gradients by least squares, G^2 / rows (Burges 2010, equation 11), a row counts for its

@@ -25,7 +25,7 @@ ROWS_FOR_THREADS = 4096  # the rows of a smaller leaf are partitioned by one thr
 CAT_SMOOTH = 10.0  # added to the hessian of a category where they are ordered, and the fewest rows of one
 CAT_L2 = 10.0  # added to reg_lambda where several categories go left
 MAX_CAT_THRESHOLD = 32  # categories that go left
-MAX_CAT_TO_ONEHOT = 4  # up to so many categories, one goes left
+MAX_CAT_TO_ONEHOT = 4  # categories; with no more, one of them goes left
 MIN_DATA_PER_GROUP = 100.0  # rows between two splits that are tried, and of the categories that go right
 
 

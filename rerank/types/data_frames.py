@@ -214,7 +214,7 @@ def unmasked(values: Any) -> Any:
 def is_frame(value: Any) -> bool:
     """Return whether a value is a data frame, or a table of Arrow or Hugging Face; imports no library of them.
 
-    What has no length is none: a stream of rows, or a plan (LazyFrame).
+    A stream of rows or a plan (LazyFrame) is not one: it has no length.
     """
     return isinstance(value, MappingFrame) or (
         hasattr(value, "__len__")

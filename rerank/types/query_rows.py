@@ -33,7 +33,7 @@ def are_pointers(ptr: ArrayLike, n: int, end: int) -> bool:
 
 
 def query_blocks(query_ptr: Ints, n_rows: int = 1 << 15) -> Iterator[tuple[int, int]]:
-    """Yield ranges [first, last) of whole queries (or other groups), of at most so many rows or of one query.
+    """Yield ranges [first, last) of whole queries (or other groups): of at most `n_rows` rows, or of one query.
 
     By default, temporary arrays of a range fit in cache.
     """

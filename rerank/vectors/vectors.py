@@ -77,7 +77,7 @@ class Space:
 
     @classmethod
     def of(cls, field: FieldArrays, term_vectors: NDArray[np.float32]) -> Self:
-        """Return the space of the vectors of the terms that `learned_rows` chooses; a vector of zeros is none."""
+        """Return the space of the vectors of the terms that `learned_rows` chooses; one of zeros counts as missing."""
         rows = learned_rows(field)
         is_zero = np.append(~term_vectors.any(axis=1), True)  # the last is that of terms without a row
         return cls(np.where(is_zero[rows], -1, rows).astype(np.int32), log_idf(field).astype(np.float32), term_vectors)

@@ -41,8 +41,8 @@ VALUES: list[tuple[dict[str, Any], str]] = [
     ({"weights": None, "row_weights": np.array([1.0, -1.0])}, "expected finite weights of at least 0"),
     ({"base_scores": np.array([1.0, np.nan])}, "expected a finite base score in every row, got nan at row 1"),
     ({"doc_ids": np.array(["a", "a"])}, "expected each document once in a query, got 'a' again in query 'q1' at row 1"),
-    ({"doc_ids": np.array([0xD800, 0x41], np.uint32).view("U1")}, "got doc_ids: expected text, got what is none"),
-    ({"doc_ids": np.array([0x7FFFFFFF, 0x41], np.uint32).view("U1")}, "got doc_ids: expected text, got what is none"),
+    ({"doc_ids": np.array([0xD800, 0x41], np.uint32).view("U1")}, "got doc_ids: expected text, got something else"),
+    ({"doc_ids": np.array([0x7FFFFFFF, 0x41], np.uint32).view("U1")}, "got doc_ids: expected text, got something else"),
     ({"about": about(recipe=3)}, r"about\.recipe: expected an object or null, got 3. Write the file anew"),
     ({"about": about(retriever=3)}, r"about\.retriever: expected text of 1 to .* got 3. Write the file anew"),
     ({"about": about(run_retrievers={"a": ""})}, r"about\.run_retrievers\.a: expected text of 1 to .*. Write the file"),
@@ -121,7 +121,7 @@ def _assert_refused_or_read(path: Path) -> None:
 
 def test_names_and_ids_that_are_no_text_are_refused(tmp_path: Path) -> None:
     path = _with_member(tmp_path / "data.npz", "doc_ids", _member("'<U1'", "(2,)", b"a\0\0\0" + b"\xff\xff\xff\x7f"))
-    with pytest.raises(FileFormatError, match="got doc_ids: expected text, got what is none"):
+    with pytest.raises(FileFormatError, match="got doc_ids: expected text, got something else"):
         read_data(path)
     write_data(small_data(), path)
     with zipfile.ZipFile(path, "a") as archive:

@@ -169,7 +169,7 @@ def test_text_that_is_none_is_refused(file: Path) -> None:
     for number in (0x110000, 0xD800):
         names = np.array([number, 65, 66], np.uint32).view("U1")
         store.write(file, KIND, {"name": "ü"}, ARRAYS | {"names": names})
-        with pytest.raises(FileFormatError, match="got names: expected text, got what is none"):
+        with pytest.raises(FileFormatError, match="got names: expected text, got something else"):
             _read(file)
     store.write(file, KIND, json.loads('{"name": "\\ud800"}'), ARRAYS)
     with pytest.raises(FileFormatError, match=r"about\.name: expected text that UTF-8 can hold"):
