@@ -7,8 +7,8 @@
 # nor mice has the stem of run or mouse. longestOnly keeps one stem of a word, and changes none of the first.
 # Why it matters: a query for causes of disease is one for causes of ease, installing finds how to uninstall, and it is
 # a stop word in many an index, so that unit is lost where stop words are taken out after the stems.
-# Source: Lucene, analysis/hunspell/Stemmer.java (prefixes, cross products); en_US.aff and en_US.dic (disease is no entry
-# but ease with the prefix dis-, unit is it with un-).
+# Source: Lucene, analysis/hunspell/Stemmer.java (prefixes, cross products); en_US.aff and en_US.dic (disease is no
+# entry but ease with the prefix dis-, unit is it with un-).
 
 set -euo pipefail
 
