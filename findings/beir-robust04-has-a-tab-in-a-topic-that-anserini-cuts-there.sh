@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Guess: a file of topics of two columns has one tab in each line; what is in the jar of Anserini reads right with its
 # own reader.
-# Behaviour: topic 350 of BEIR's Robust04 (249 topics, in the jar of Pyserini 0.21.0) has a tab inside its text, where
-# TREC's description breaks its line. Anserini's reader takes the second of three columns: the question is "Is it
-# hazardous to the health of individuals to", without the work with computer terminals that it is about. pandas raises
-# at line 50, and a csv reader into a dictionary drops the rest of the line as well.
+# Behaviour: topic 350 of BEIR's Robust04 (249 topics, in the jar of Pyserini 0.21.0) has a tab inside its text, as
+# TREC's description has. Anserini's reader takes the second of three columns: the question is "Is it hazardous to the
+# health of individuals to", without the work with computer terminals that it is about. pandas raises at line 50.
 # Why it matters: baselines of Robust04 in BEIR by Anserini search another question there than whoever reads the whole
 # line; the judged documents are about terminals, and the score of the topic is that of a few general words.
 # Source: Anserini 0.21.0, topics-and-qrels/topics.beir-v1.0.0-robust04.test.tsv.gz, TsvStringTopicReader.java.
