@@ -4,7 +4,7 @@
 # Behaviour: Bm25 of fastembed 0.9.1, the sparse model of Qdrant's hybrid search, divides the length of each text by 256
 # unless avg_len is given. In a collection of short texts (a mean of 18.5 words here) lengths hardly count: a text of
 # ten words has 2 % less than one of a single word, and two mentions among sixty words are above all of them; with
-# avg_len=18.5 that text is the last, with about half of the score of the first. A word that a query repeats counts once.
+# avg_len=18.5 that text is the last, with about half of the score of the first. A repeated query word counts once.
 # Why it matters: titles, products, tweets and chunks of a few sentences are ranked as if b were near zero; gains over
 # BM25, or of the hybrid, are measured against that.
 # Source: fastembed, sparse/bm25.py (avg_len=256.0), its docstring.
