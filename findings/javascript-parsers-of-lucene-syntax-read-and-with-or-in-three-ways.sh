@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Guess: AND binds more than OR in all of these parsers, as in search boxes and programming, or each is read as Lucene's
-# own parser reads it: forest AND river OR stone finds a text with stone alone.
-# Behaviour: three of them differ. lucene 2.1.1, the parser that most packages build on, gives everything behind an
-# operator to it: forest AND river OR stone is forest AND (river OR stone), without stone alone. liqe 3.8.7 goes from
-# the left: stone OR forest AND river is (stone OR forest) AND river, without stone alone. Only lucene-kit 1.3.0 has AND
-# before OR.
+# Guess: AND binds more than OR in the parsers of Lucene's syntax for JavaScript, as in programming: forest AND river OR
+# stone finds a text with stone alone.
+# Behaviour: three of them differ. lucene 2.1.1 gives everything behind an operator to it: forest AND river OR stone is
+# forest AND (river OR stone), without the text of stone alone. liqe 3.8.7 goes from the left: stone OR forest AND river
+# is (stone OR forest) AND river, without stone alone. Of the three lucene-kit 1.3.0 alone has AND before OR.
 # Why it matters: the same saved query finds other documents after a change of library, or in a preview in the browser
-# than on the server; lucene writes the tree back without brackets, so that the reading is not seen.
+# than on the server; lucene writes the tree back without brackets, so that its reading is not seen.
 # Source: lucene, lib/lucene.grammar (node: operator and the rest); liqe, src/grammar.ne.
 
 set -euo pipefail

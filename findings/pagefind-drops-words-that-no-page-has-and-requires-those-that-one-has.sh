@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Guess: a page must have all words of a query, as in Pagefind's documentation of search, or the best pages have most of
-# them; a word that is nowhere empties the list, or costs nothing, as any other word that the pages lack.
+# Guess: a page must have all words of a query, or the best pages have most of them; a word that is nowhere empties the
+# list, or costs nothing, as any other word that the pages lack.
 # Behaviour: Pagefind 1.5.2 joins words by AND, but leaves out a word where no word of the site begins as it does:
 # "forest zebra" finds the pages of forest, "forest lake" finds nothing where the two are on different pages. One page
 # anywhere with zebra turns the first list into an empty one. A word that is longer than one of the site is cut to it:
