@@ -18,10 +18,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rerank.clicks.columns import LIST, MISSING, read_credit, read_document, read_position, read_text, read_time
+from rerank.clicks.columns import (
+    COLUMNS,
+    LIST,
+    MISSING,
+    read_credit,
+    read_document,
+    read_position,
+    read_text,
+    read_time,
+)
 from rerank.clicks.log_rows import OddRows, Part, Rows, nested, place_of, row_fault
 from rerank.errors import FileFormatError, shown
 from rerank.files.source import LineFault
+from rerank.types.data_frames import plain_name
 
 IMPRESSION = "impression"
 CLICKS = ("click", "click_through")
@@ -31,6 +41,8 @@ _HITS = ("query_response_object_ids", "query_response_objects_ids", "query_respo
 def is_ubi(row: dict[str, Any]) -> bool:
     """Return whether the first row of a log is an event, a query, a hit or the head of a bulk request."""
     members = nested(row)
+    if {"query_id", "user_query"} <= members.keys():  # a row of another log may have both, and has a position
+        return set(COLUMNS["position"].names).isdisjoint(map(plain_name, members))
     return _is_wrapped(members) or any(name in members for name in ("action_name", "query_attributes", *_HITS))
 
 
@@ -123,6 +135,9 @@ class UbiLog:
                 "too.",
             )
         notes = ["ordinals count from 0: 1 was added to each."] if from_0 else []
+        unnamed = sum(bool(search.impressions) and search.text == name for name, search in self._searches.items())
+        if unnamed:
+            notes.append(f"{unnamed:,} searches without user_query: each is a query of its own. Give ubi_queries, too.")
         lost = sum(len(search.clicked - search.impressions.keys()) for search in searches)
         if lost:
             notes.append(f"{lost:,} clicks without an impression of the document: dropped.")

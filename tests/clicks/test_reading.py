@@ -410,6 +410,31 @@ def test_hits_of_early_versions_of_user_behavior_insights_are_read(tmp_path: Pat
     assert [row[:4] for row in clicks.first_rows(9)[1]] == [["wing", "d1", 1, 0], ["wing", "d2", 2, 1]]
 
 
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_queries_of_user_behavior_insights_may_be_first_and_alone(tmp_path: Path, ending: str) -> None:
+    rows = [
+        {"query_id": "s", "user_query": "heat", "timestamp": "2024-12-10T00:01:29.378Z"},
+        *(json.loads(_event(action, "s", "d1", 1)) for action in ("impression", "click")),
+    ]
+    path = tmp_path / f"ubi.{ending}"
+    if ending == "csv":
+        pd.json_normalize(rows).to_csv(path, index=False)
+    else:
+        _log(path, *map(json.dumps, rows))
+    assert [row[:4] for row in read_clicks(path).first_rows(9)[1]] == [["heat", "d1", 1, 1]]
+    rows = [{"query_id": "s", "user_query": "heat", "object_id": "d1", "position": 1, "clicked": 1}]  # another log
+    path = _log(tmp_path / "log.jsonl", *map(json.dumps, rows))
+    assert [row[:4] for row in read_clicks(path).first_rows(9)[1]] == [["heat", "d1", 1, 1]]
+
+
+def test_searches_of_user_behavior_insights_without_a_text_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    clicks = read_clicks(_log(tmp_path / "ubi.jsonl", *(_event("impression", name, "d1", 1) for name in "12")))
+    assert clicks.query_ids.tolist() == ["1", "2"]
+    assert "2 searches without user_query: each is a query of its own. Give ubi_queries, too." in caplog.text
+
+
 def test_ordinals_of_early_schemas_and_further_pages_of_a_search_are_read(tmp_path: Path) -> None:
     events = [json.loads(_event("impression", "1", doc, 0)) for doc in ("d1", "d2")]
     for ordinal, event in enumerate(events, 1):
