@@ -11,7 +11,7 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, log, shown
 from rerank.runtime.fields import SchemaError, first_repeated
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import is_mapped
@@ -20,7 +20,18 @@ from rerank.trees.bins import MOST_BINS
 from rerank.trees.categories import CategoryValues
 from rerank.trees.content import bin_rows, mixed, row_digests
 from rerank.types import Floats, Ids, Ints, RankingData, id_array, numbered_names
-from rerank.types.data_frames import LABEL, is_frame, is_missing, names_of, number_of, refuse_categories, unmasked
+from rerank.types.data_frames import (
+    ALIASES,
+    DOC_ID,
+    LABEL,
+    QUERY_ID,
+    is_frame,
+    is_missing,
+    names_of,
+    number_of,
+    refuse_categories,
+    unmasked,
+)
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members, warn_of_labels
 
 CategoriesOf = Callable[[Sequence[str]], NDArray[np.bool_]]
@@ -109,6 +120,9 @@ def labelled_rows(
         binned = order, of_input
         if not prefix:  # of the training
             warn_of_labels("X", data)
+            ids = [name for name in data.feature_names if name in (*ALIASES[QUERY_ID], *ALIASES[DOC_ID])]
+            if ids:
+                log.warning("X: ids are trained on as features, %s: leave them out, X.drop(columns=%s).", ids, ids)
     if init_score is None:
         return data, None, binned
     return data, finite_column(f"{prefix}init_score", init_score, data.n_rows, "score")[order], binned

@@ -268,6 +268,13 @@ def test_labels_among_the_features_of_fit_are_named(caplog: pytest.LogCaptureFix
     assert caplog.messages == []
 
 
+def test_ids_among_the_features_of_fit_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    _fit(FRAME.assign(qid=np.asarray(QID), docno=np.arange(len(Y))))  # where XGBoost takes the queries from `qid`
+    assert caplog.messages == [
+        "X: ids are trained on as features, ['qid', 'docno']: leave them out, X.drop(columns=['qid', 'docno'])."
+    ]
+
+
 def test_a_base_model_of_other_columns_than_an_array_is_refused_as_by_predict() -> None:
     base = LambdaMART(**SMALL).fit(A[:, :3], Y, qid=QID)
     ranker = LambdaMART(**SMALL, base=base)
