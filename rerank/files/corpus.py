@@ -180,7 +180,8 @@ def corpus_format(path: str | Path) -> Literal["jsonl", "trec", "irds"]:
         path,
         None,
         "expected JSON objects, one a line, or TREC documents in <DOC>, got neither. Convert the corpus: CSV with "
-        "pandas, for Index.build; lines of id, tab and text with `jq -Rc 'split(\"\\t\")|{id:.[0],contents:.[1]}'`.",
+        "pandas, for Index.build; lines of id, tab and text with "
+        """`jq -Rc 'split("\\t")|{id:.[0],contents:(.[1:]|join(" "))}'`.""",
     )
 
 

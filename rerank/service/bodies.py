@@ -52,7 +52,8 @@ RERANK_PATHS = (
 )
 # Of NVIDIA NIM, /score, and Mixedbread and Elasticsearch.
 _NAMES = {
-    **{"passages": "documents", "text_1": "query", "queries": "query", "text_2": "documents"},
+    **{"passages": "documents", "text_1": "query", "data_1": "query", "queries": "query"},
+    **{"text_2": "documents", "data_2": "documents", "items": "documents"},
     **{"input": "documents", "return_input": "return_documents"},
 }
 MOST_FIELDS = 64
@@ -398,8 +399,12 @@ class Rerank(Ranked):
             raise _refused("one query and one list of documents", shown(", ".join(value)), "Give exactly one of each.")
         if isinstance(body.get("query"), dict):
             body["query"] = body["query"].get(_TEXT)
-        if isinstance(value.get("text_2"), str):
-            body["documents"] = [value["text_2"]]
+        if isinstance(body.get("query"), list):
+            if len(body["query"]) != 1:
+                raise _refused("one query", f"a list of {len(body['query'])}", "Send each with its documents.")
+            body["query"] = body["query"][0]
+        if isinstance(text := value.get("text_2", value.get("data_2")), str):
+            body["documents"] = [text]
         return body
 
     @property

@@ -281,6 +281,10 @@ def test_rerank_answers_vllm_and_nvidia_nim_in_their_forms(server: Running) -> N
     for path in ("/score", "/v1/score"):
         data = server.post(path, {"model": "model", "text_1": "amber", "text_2": texts}).json()["data"]
         assert [(each["index"], each["score"]) for each in data] == sorted(scores.items())
+        for names in (("text_1", "text_2"), ("data_1", "data_2"), ("queries", "documents"), ("queries", "items")):
+            assert server.post(path, dict(zip(names, (["amber"], texts), strict=True))).json()["data"] == data
+        pairs = server.post(path, {"text_1": texts, "text_2": texts}).json()["message"]
+        assert pairs == "body: expected one query, got a list of 3. Send each with its documents."
         (one,) = server.post(path, {"text_1": "amber", "text_2": texts[1]}).json()["data"]
         assert (one["index"], one["object"]) == (0, "score")
         raw = {"text_1": "amber", "text_2": texts, "raw_scores": True}
