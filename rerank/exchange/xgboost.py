@@ -123,7 +123,7 @@ class XGBoost(Format):
                 "name": "gbtree",
             },
             "learner_model_param": {
-                "base_score": str(float(single(model.constant))),
+                "base_score": str(np.float32(model.constant)),  # XGBoost 2 reads 0.5 where there are more digits
                 "boost_from_average": "0",
                 "num_class": "0",
                 "num_feature": str(model.n_features),

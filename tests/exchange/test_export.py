@@ -78,6 +78,16 @@ def test_export_scores_as_the_model_on_thresholds_and_next_to_them(name: str, se
         np.testing.assert_array_equal(scores.astype(np.float32), expected.astype(np.float32))
 
 
+def test_base_score_of_xgboost_has_the_digits_of_float32_alone(tmp_path: Path) -> None:
+    trees = trained()
+    for constant in (0.5958333611488342, -1.2345679012345678e-10, -3.0000001e38):
+        model = TreeModel(trees.forest_, len(NAMES), constant=constant)
+        content = _exported(ImportedTrees.of(model, NAMES, "random"), "xgboost", tmp_path)
+        text = json.loads(content)["learner"]["learner_model_param"]["base_score"]
+        assert np.float32(text) == np.float32(constant)
+        assert len(text) <= 14  # XGBoost 2 reads other texts as 0.5
+
+
 @pytest.mark.parametrize("name", PARSERS)
 @pytest.mark.parametrize("seed", range(3))
 def test_engine_takes_each_member_of_an_export_in_its_type(name: str, seed: int, tmp_path: Path) -> None:
