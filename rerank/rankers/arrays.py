@@ -23,6 +23,7 @@ from rerank.types import Floats, Ids, Ints, RankingData, id_array, numbered_name
 from rerank.types.data_frames import (
     ALIASES,
     DOC_ID,
+    INDEX,
     LABEL,
     QUERY_ID,
     is_frame,
@@ -120,7 +121,8 @@ def labelled_rows(
         binned = order, of_input
         if not prefix:  # of the training
             warn_of_labels("X", data)
-            ids = [name for name in data.feature_names if name in (*ALIASES[QUERY_ID], *ALIASES[DOC_ID])]
+            known = (*ALIASES[QUERY_ID], *ALIASES[DOC_ID])
+            ids = [name for name in data.feature_names if name in known or INDEX.fullmatch(name)]
             if ids:
                 log.warning("X: ids are trained on as features, %s: leave them out, X.drop(columns=%s).", ids, ids)
     if init_score is None:

@@ -68,6 +68,7 @@ _VALUES = {  # of lists of documents: how they get values
     "{q: {hit['id']: hit['score'] for hit in hits} for q, hits in run.items()}",
     LABEL: "{q: dict.fromkeys(docs, 1) for q, docs in qrels.items()}",
 }
+INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+|index|level_\d+")  # columns that pandas makes of an index
 _ID = re.compile(r"[^\0\ud800-\udfff]+")  # without NUL, which NumPy drops, and halves of surrogate pairs
 Frame = Any  # a data frame of pandas, or any other with `columns` that are read by name
 

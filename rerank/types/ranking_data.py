@@ -5,7 +5,6 @@ Rows of files and data frames become members of ranking data.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -21,6 +20,7 @@ from rerank.runtime.mapped_rows import row_blocks
 from rerank.types.data_frames import (
     ALIASES,
     DOC_ID,
+    INDEX,
     LABEL,
     QUERY_ID,
     Frame,
@@ -49,7 +49,6 @@ WEIGHT = "weight"
 OF_ROWS = ("labels", "base_scores", "row_weights")  # members with a value of each row, or of each query, or None
 OF_QUERIES = ("weights", "query_groups")
 NOT_FEATURES = (QUERY_ID, DOC_ID, LABEL, BASE_SCORE, WEIGHT)
-_INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+")  # columns that pandas makes of an index without a name
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -164,7 +163,7 @@ class RankingData(QueryTable):
             decimal text. A missing feature is NaN. Weights that differ within a query become `row_weights`.
         features : sequence of str or None
             Names of the feature columns; None is all other columns, which must be numbers, without an index that pandas
-            wrote (`Unnamed: 0`).
+            made (`Unnamed: 0`, `index`).
 
         Returns
         -------
@@ -465,7 +464,7 @@ def read_pairs(
     """
     others = [column_name("data", frame, column, column in (QUERY_ID, DOC_ID)) for column in NOT_FEATURES]
     present = dict.fromkeys(names_of(frame))
-    own = [name for name in present if name not in others and not _INDEX.fullmatch(str(name))]
+    own = [name for name in present if name not in others and not INDEX.fullmatch(str(name))]
     names = own if features is None else list(features)
     for name in names:
         if not isinstance(name, str) or name not in present:

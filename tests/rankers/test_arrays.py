@@ -269,9 +269,9 @@ def test_labels_among_the_features_of_fit_are_named(caplog: pytest.LogCaptureFix
 
 
 def test_ids_among_the_features_of_fit_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    _fit(FRAME.assign(qid=np.asarray(QID), docno=np.arange(len(Y))))  # where XGBoost takes the queries from `qid`
+    _fit(FRAME.assign(qid=np.asarray(QID)).reset_index())  # where XGBoost takes the queries from `qid`
     assert caplog.messages == [
-        "X: ids are trained on as features, ['qid', 'docno']: leave them out, X.drop(columns=['qid', 'docno'])."
+        "X: ids are trained on as features, ['index', 'qid']: leave them out, X.drop(columns=['index', 'qid'])."
     ]
 
 

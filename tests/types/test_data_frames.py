@@ -540,7 +540,7 @@ def test_run_is_read_from_lists_by_name_whatever_the_number_of_queries(n_queries
     assert dict(Run.of(lists)) == dict(Run.from_frame(pd.DataFrame(lists)))
 
 
-@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__"])
+@pytest.mark.parametrize("name", ["Unnamed: 0", "__index_level_0__", "index", "level_0"])
 def test_an_index_that_pandas_wrote_is_no_feature(name: str) -> None:
     frame = pd.DataFrame(PAIRS).assign(**{name: [7, 3]})
     assert RankingData.from_frame(frame).feature_names == ("x",)
