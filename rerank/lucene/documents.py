@@ -22,6 +22,7 @@ ID_EXPECTED = (
     f"expected an id of at most {MOST_LETTERS} characters without white space (run and qrels files are split there)"
 )
 _RESERVED_BY_ANSERINI = ("raw", "entity")
+_OF_ENGINES = ("_", "@")  # begin names of numbers that engines add: _version_, _distance, _rankingScore, @search.score
 MOST_FIELDS = 1000  # each takes a pass over the index, and files of its own
 DOCUMENTS_A_FILE = 1000
 
@@ -127,7 +128,8 @@ class _DocumentReader:
             got = shown(", ".join(map(str, document))) if document else "no key"
             raise self._error(f"expected an id as {', '.join(ID_KEYS)}, got {got}. Give every document one")
         if key != "id":
-            document = {"id": document[key], **{name: value for name, value in document.items() if name != key}}
+            others = {key, "spans"} if key == "pid" else {key}  # sentences of a passage of MS MARCO v2
+            document = {"id": document[key], **{name: value for name, value in document.items() if name not in others}}
         doc_id = self._id(document)
         texts = self._texts(document, doc_id)
         contents = document.get(CONTENTS)
@@ -165,6 +167,8 @@ class _DocumentReader:
         for name, value in document.items():
             if is_text(value) or is_missing(value) or name in ID_KEYS or name in (self._chosen or ()):
                 continue
+            if str(name).startswith(_OF_ENGINES) and name not in (self._chosen_numbers or ()):
+                continue
             number = None if isinstance(value, bool | np.bool_) else number_of(value)
             if number is None:
                 self._left_out.setdefault(str(name), type(value).__name__)
@@ -197,7 +201,7 @@ class _DocumentReader:
                 for name in self._chosen
                 if document.get(name) is not None
             }
-        names = [name for name in document if name not in ("id", CONTENTS) and is_text(document[name])]
+        names = [name for name in document if name not in (*ID_KEYS, CONTENTS) and is_text(document[name])]
         for name in names:
             if name in _RESERVED_BY_ANSERINI:
                 raise self._error(

@@ -212,6 +212,23 @@ def test_build_takes_frames_and_numbers_of_numpy(tmp_path: Path, caplog: pytest.
     assert "left out values that are neither text nor numbers, of flag (bool), names (list)" in caplog.text
 
 
+def test_ids_and_what_engines_add_are_neither_fields_nor_numbers(tmp_path: Path) -> None:
+    passage = {"pid": "p_0", "passage": "wing tail", "spans": "(0,4),(5,9)", "docid": "d_0"}  # of MS MARCO v2
+    hit = {"id": "1", "docno": "X-1", "title": "wing", "_version_": 17, "@search.score": 1.5, "_distance": 0.2}
+    for name, documents, fields, contents in (
+        ("passage", [passage], ["contents", "passage"], "wing tail"),
+        ("hit", [hit], ["contents", "title"], "wing"),
+    ):
+        build_index(documents, tmp_path / name)
+        forward = open_forward(tmp_path / name)
+        assert (sorted(forward.fields), list(forward.numbers)) == (fields, [])
+        with Searcher(tmp_path / name) as searcher:
+            assert json.loads(str(searcher.documents([0])[0]))["contents"] == contents
+    build_index([hit], tmp_path / "chosen", fields=["docno"], numbers=["_distance"])
+    forward = open_forward(tmp_path / "chosen")
+    assert (sorted(forward.fields), list(forward.numbers)) == (["contents", "docno"], ["_distance"])
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
