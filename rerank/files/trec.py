@@ -27,13 +27,14 @@ import numpy as np
 from rerank.errors import FileFormatError, log
 from rerank.files.irds import data_set_name, data_set_qrels, data_set_subtopic_qrels
 from rerank.files.line_records import check_ids, finite_number, records
-from rerank.files.source import FileLike, LineFault, check_file, checked_path, filled_lines, of_line, value_of
+from rerank.files.source import FileLike, LineFault, check_file, checked_path, chunks, filled_lines, of_line, value_of
 from rerank.files.text_columns import RUNS, Layout, parse_rank, read_table
 from rerank.runtime.output import whole_file
 from rerank.types import UNNAMED, Qrels, Run, SubtopicQrels, query_rows, sort_keys, trec_order
-from rerank.types.data_frames import RANK, SCORE
+from rerank.types.data_frames import RANK, SCORE, first_column
 
 _AROUND = re.compile(rb"^L(?=\d)|(?<=\d)\.0*$")
+BEGINNING = 1 << 16  # bytes of a run in which ranks are compared with scores
 SUBTOPIC_COLUMNS = "4 columns (query subtopic document label)"
 
 
@@ -143,11 +144,33 @@ def read_run(path: FileLike) -> Run:
             "equal scores that of the greatest id. Negate distances, or write 1 / rank.",
             path,
         )
+    elif _contradicts_ranks(path, rows.layout):
+        log.warning(
+            "%s: ranks and scores contradict each other: documents are ordered by score, as by trec_eval. If the ranks "
+            "are right, write 1 / rank as score.",
+            path,
+        )
     order = trec_order(query_ptr, rows.values, rows.doc_ids)
     moved = np.flatnonzero(order != np.arange(len(order)))  # of most files few; nothing else uses the columns
     for column in (rows.doc_ids, rows.values):
         column[moved] = column[order[moved]]
     return Run(query_ids, query_ptr, rows.doc_ids, rows.values, rows.tag)
+
+
+def _contradicts_ranks(path: Path, layout: Layout) -> bool:
+    """Return whether, where a file begins, a line has a greater rank and a greater score than that before it."""
+    rank = first_column(layout.columns, RANK)
+    if rank is None or rank == layout.value or not path.is_file():  # a pipe is read once
+        return False
+    lines = (raw.split() for raw in next(chunks(path, BEGINNING), (1, b""))[1].split(b"\n"))
+    rows = [
+        fields for fields in lines if len(fields) > max(rank, layout.value) and parse_rank(fields[rank]) is not None
+    ]
+    queries = np.array([fields[layout.query] for fields in rows])
+    ranks, scores = (np.array([float(fields[at]) for fields in rows]) for at in (rank, layout.value))
+    with np.errstate(over="ignore"):  # trec_eval compares float32, too
+        scores = scores.astype(np.float32)
+    return bool(((queries[1:] == queries[:-1]) & (ranks[1:] > ranks[:-1]) & (scores[1:] > scores[:-1])).any())
 
 
 def write_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | Path) -> None:

@@ -440,3 +440,24 @@ def test_read_run_says_that_scores_do_not_fall_from_line_to_line(tmp_path, caplo
     assert next(iter(read_run(path)["a"])) == f"d{3 - scores[::-1].index(3.0)}"  # as trec_eval orders them
     text = "the last line is the first result, and of equal scores that of the greatest id."
     assert (text in caplog.text) is is_said
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (["1 Q0 a 1 1.5 t", "1 Q0 b 2 3 t", "1 Q0 c 3 2 t"], True),  # scores of another order
+        (["qid\tdocno\tscore\trank", "1\ta\t1.5\t0", "1\tb\t3\t1"], True),
+        (["1 Q0 a 1 3 t", "1 Q0 b 2 2 t", "2 Q0 b 3 9 t"], False),
+        (["1 Q0 a 2 1.5 t", "1 Q0 b 1 3 t", "1 Q0 c 3 1 t"], False),  # lines of another order
+        (["1 Q0 a 0 1.5 t", "1 Q0 b 0 3 t", "1 Q0 c 0 2 t"], False),
+        (["1 Q0 a 1 1 t", "1 Q0 b 2 1.00000001 t"], False),  # equal as float32
+        (["1 Q0 a x 1.5 t", "1 Q0 b y 3 t"], False),
+    ],
+)
+def test_a_run_whose_ranks_contradict_its_scores_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, rows: list[str], says: bool
+) -> None:
+    path = tmp_path / "a.run"
+    path.write_text("\n".join([*rows, ""]))
+    read_run(path)
+    assert ("ranks and scores contradict each other: documents are ordered by score" in caplog.text) is says
