@@ -337,6 +337,7 @@ def query_column(qid: Any, group: Any, X: Any, prefix: str = "") -> Any:
         return qid
     if qid is not None:
         raise InvalidInputError(f"{prefix}group: expected no {prefix}qid beside it, got both. Pass one of them.")
+    warn_of_counts(f"{prefix}group", group)
     sizes = numbers(f"{prefix}group", group)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 0).any():
         raise InvalidInputError(
@@ -350,6 +351,20 @@ def query_column(qid: Any, group: Any, X: Any, prefix: str = "") -> Any:
             "them; of sorted ids, one a row, sizes are numpy.unique(ids, return_counts=True)[1]."
         )
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64))
+
+
+def warn_of_counts(what: str, group: Any) -> None:
+    """Warn of sizes as pandas' value_counts() orders them, from the largest down, which is not the order of rows."""
+    labels = getattr(group, "index", None)
+    if not hasattr(labels, "is_monotonic_increasing") or len(group) == 0:  # no series of pandas
+        return
+    sizes = np.asarray(group).tolist()
+    if sizes == sorted(sizes, reverse=True) and sizes[0] > sizes[-1] and not labels.is_monotonic_increasing:
+        log.warning(
+            "%s: sizes are ordered as by value_counts(), from the largest down. Pass those of the order of the rows, "
+            "value_counts(sort=False).",
+            what,
+        )
 
 
 def _checked_queries(qid: object, n_rows: int) -> NDArray[Any]:

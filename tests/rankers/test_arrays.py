@@ -268,6 +268,16 @@ def test_labels_among_the_features_of_fit_are_named(caplog: pytest.LogCaptureFix
     assert caplog.messages == []
 
 
+def test_sizes_in_the_order_of_value_counts_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    qid = pd.Series(np.repeat([0, 1, 2, 3], [3, 5, 4, 8]), name="qid")
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.tile([0, 1], 10)
+    LambdaMART(**SMALL).fit(X, y, group=qid.value_counts(sort=False))
+    LambdaMART(**SMALL).fit(X, y, group=qid.groupby(qid).size())
+    assert "value_counts" not in caplog.text
+    LambdaMART(**SMALL).fit(X, y, group=qid.value_counts())
+    assert "group: sizes are ordered as by value_counts(), from the largest down. Pass those" in caplog.text
+
+
 def test_ids_among_the_features_of_fit_are_named(caplog: pytest.LogCaptureFixture) -> None:
     _fit(FRAME.assign(qid=np.asarray(QID)).reset_index())  # where XGBoost takes the queries from `qid`
     assert caplog.messages == [

@@ -12,7 +12,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.plugins.lightgbm.parameters import MEASURES, Settings
-from rerank.rankers.arrays import coded, feature_matrix, finite_column, numbers
+from rerank.rankers.arrays import coded, feature_matrix, finite_column, numbers, warn_of_counts
 from rerank.types import Floats, Ints, ideal_of_rows, pointers, query_rows
 
 
@@ -152,6 +152,7 @@ def group_sizes(what: str, group: Any) -> Any:
     """Return sizes as whole numbers: files of LightGBM's are read as float64."""
     if group is None:
         raise InvalidInputError(f"{what}: expected the number of rows of each query, got none. Pass {what}=.")
+    warn_of_counts(what, group)
     sizes = numbers(what, group)
     whole = sizes.astype(np.int64)
     return whole if (whole == sizes).all() else sizes
