@@ -21,7 +21,15 @@ from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.memory import memory_limit
 from rerank.types import Floats, Ints, RankingData, id_array, id_bytes, numbered_names, pointers
 from rerank.types.data_frames import LABEL
-from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, grouped_members, weight_members, weights_of_rows
+from rerank.types.ranking_data import (
+    BOTH,
+    LISTED,
+    UNLISTED,
+    grouped_members,
+    warn_of_places,
+    weight_members,
+    weights_of_rows,
+)
 from rerank.types.retriever import RETRIEVERS
 
 # What files store of data but for their rows, with its defaults; all files that are read together share the first ones.
@@ -112,6 +120,7 @@ class RowTable:
         refuse_repeats(path, names, query, docs, lines)
         columns = {name: self.column(name) for name in self.numbers if name != LABEL or about["labels"]}
         members, order = grouped_members(id_array(names), query, docs, columns, about["ideal_labels"])
+        warn_of_places(str(path), query, len(names))
         X = stacked_rows(self.features, len(feature_names))
         X = X if order is None else _in_order(X, order)
         data = RankingData(X=X, feature_names=feature_names, **members, **{name: about[name] for name in STORED})

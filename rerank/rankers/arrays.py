@@ -33,7 +33,16 @@ from rerank.types.data_frames import (
     refuse_categories,
     unmasked,
 )
-from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members, warn_of_labels
+from rerank.types.ranking_data import (
+    BOTH,
+    LISTED,
+    UNLISTED,
+    WEIGHT,
+    first_infinite,
+    grouped_members,
+    warn_of_labels,
+    warn_of_places,
+)
 
 CategoriesOf = Callable[[Sequence[str]], NDArray[np.bool_]]
 _PAIRS = np.array([f"{byte:02x}" for byte in range(256)])
@@ -121,6 +130,7 @@ def labelled_rows(
         binned = order, of_input
         if not prefix:  # of the training
             warn_of_labels("X", data)
+            warn_of_places("qid", np.asarray(query), len(data))
             known = (*ALIASES[QUERY_ID], *ALIASES[DOC_ID])
             ids = [name for name in data.feature_names if name in known or INDEX.fullmatch(name)]
             if ids:

@@ -504,6 +504,21 @@ def warn_of_labels(what: str, data: RankingData) -> None:
     )
 
 
+def warn_of_places(what: str, queries: NDArray[Any], n_queries: int) -> None:
+    """Warn of queries (n_rows,) with rows in two places, as where data with the same ids were joined.
+
+    Rows in any order have more places.
+    """
+    n_again = np.count_nonzero(queries[1:] != queries[:-1]) + 1 - n_queries
+    if 0 < n_again <= n_queries:
+        log.warning(
+            "%s: %d queries have rows in two places, which are one query here. If other queries have the same id, as "
+            "where data were joined, number them anew.",
+            what,
+            n_again,
+        )
+
+
 def weight_members(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
     """Return weights (n_rows,) as the member `weights` where they are equal in each query, else as `row_weights`."""
     if weights is None:

@@ -88,6 +88,18 @@ def test_rows_of_a_query_need_not_stand_together(tmp_path: Path) -> None:
     assert data.labels.tolist() == [1, 2, 0]
 
 
+def test_queries_of_joined_files_that_have_the_same_id_are_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    part = "1 qid:1 1:1\n0 qid:1 1:2\n1 qid:2 1:3\n0 qid:2 1:4\n"
+    assert len(read_svmlight(written(tmp_path, part))) == 2
+    rows = part.splitlines(keepends=True)
+    assert len(read_svmlight(written(tmp_path, "".join(rows[0::2] + rows[1::2] + rows[0::2])))) == 2  # in any order
+    assert caplog.text == ""
+    assert len(read_svmlight(written(tmp_path, part + part))) == 2
+    assert "data.txt: 2 queries have rows in two places, which are one query here." in caplog.text
+
+
 def test_queries_come_from_the_companion_file_when_rows_bear_none(tmp_path: Path) -> None:
     path = written(tmp_path, gzip.compress(b"1 1:1\n0 2:1\n0\n"), "rank.train.gz")
     written(tmp_path, "2\n1\n", "rank.train.query")

@@ -268,6 +268,13 @@ def test_labels_among_the_features_of_fit_are_named(caplog: pytest.LogCaptureFix
     assert caplog.messages == []
 
 
+def test_queries_of_joined_arrays_that_have_the_same_id_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    _fit(FRAME)
+    assert caplog.text == ""
+    LambdaMART(**SMALL).fit(np.vstack([A, A]), [*Y, *Y], qid=[*QID, *QID])
+    assert f"qid: {len(set(QID))} queries have rows in two places, which are one query here." in caplog.text
+
+
 def test_sizes_in_the_order_of_value_counts_are_named(caplog: pytest.LogCaptureFixture) -> None:
     qid = pd.Series(np.repeat([0, 1, 2, 3], [3, 5, 4, 8]), name="qid")
     X, y = np.random.default_rng(0).normal(size=(20, 2)), np.tile([0, 1], 10)
