@@ -202,7 +202,9 @@ def _tab_entry(content: str, order: tuple[int, int, int] | None) -> tuple[str, s
         columns = [numbered[1] or numbered[2], numbered[3]]
     if len(columns) != n_columns:
         remedy = (
-            "Put a tab after the id, keep `cut -d : -f 1,3-` of id:priority:text, or pass a frame or mapping"
+            "Of a judgement list, write its texts with `sed -nE 's/^# *qid:([^:]+): */\\1\\t/p'`"
+            if content.startswith("#")
+            else "Put a tab after the id, keep `cut -d : -f 1,3-` of id:priority:text, or pass a frame or mapping"
             if len(columns) == 1
             else "Keep two with `cut -f 1,2`, or write spaces for tabs in the text"
         )

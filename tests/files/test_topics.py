@@ -77,6 +77,7 @@ def test_topics_are_read_whatever_their_format(tmp_path: Path, text: str, expect
 BAD = {
     "": r": expected at least one topic, got none. Write lines of id, tab, text",
     " \n\n": r"got none",
+    "# grade\tqueryid\tdocId\ttitle\n#\n# qid:1: rambo\n": r":2: .* Of a judgement list, .*`sed -nE 's/\^# \*qid:",
     "q1 heat flow\n": r":1: expected 2 columns .*, got 1. Put a tab after the id, keep `cut -d : -f 1,3-`",
     "q1\ta\nq2\tb\tc\n": r":2: expected 2 columns .*, got 3. Keep two with `cut -f 1,2`, or write spaces",
     "q1\ta\n\nq1\tb\n": r":3: expected each query once, got 'q1' again",
