@@ -365,7 +365,7 @@ def query_column(qid: Any, group: Any, X: Any, prefix: str = "") -> Any:
 
 def warn_of_counts(what: str, group: Any) -> None:
     """Warn of sizes as pandas' value_counts() orders them, from the largest down, which is not the order of rows."""
-    labels = getattr(group, "index", None)
+    labels: Any = getattr(group, "index", None)
     if not hasattr(labels, "is_monotonic_increasing") or len(group) == 0:  # no series of pandas
         return
     sizes = np.asarray(group).tolist()
