@@ -32,8 +32,11 @@ def matching(model: Any, data: RankingData) -> RankingData:
             f"{', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}. Make the data with the model's recipe."
         )
     if missing:
-        some = ", ".join(missing[:5]) + ", ..." * (len(missing) > 5)
-        log.warning("data: no row lists the model's features %s: LETOR text lists only what is not 0", some)
+        log.warning("data: no row lists the model's features %s: LETOR text lists only what is not 0", _some(missing))
+    own = set(model.feature_names_)
+    more = [name for name in names if name not in own]
+    if more and all(map(str.isdecimal, more)):  # numbers do not say what a feature is
+        log.warning("data: the model has no features %s, which are left out: is it of other data?", _some(more))
     columns = [column_of.get(name, -1) for name in model.feature_names_]
     absent = np.nan if data.zeros is None else 0.0  # NaN for features of similar judged queries, without a history
     known = np.array(columns) >= 0
@@ -44,6 +47,10 @@ def matching(model: Any, data: RankingData) -> RankingData:
         "features of the model",
     )
     return replace(data, X=X, feature_names=tuple(model.feature_names_))
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + ", ..." * (len(names) > 5)
 
 
 def may_be_absent(name: str) -> bool:
