@@ -295,21 +295,23 @@ def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
 def start_of(base: object, names: tuple[str, ...]) -> Base:
     """Return the base that a ranker was asked to start from, which is no run; `names` are those of the features."""
     start: Base
+    name = base if isinstance(base, str) else ""  # arrays are equal to a text element by element
     if base is None:
         start = NO_BASE
-    elif base == UNSUPERVISED:
+    elif name == UNSUPERVISED:
         start = UnsupervisedBase.of(names)
-    elif isinstance(base, str) and base.startswith("feature:"):
-        start = FeatureBase(base.removeprefix("feature:"))
+    elif name.startswith("feature:"):
+        start = FeatureBase(name.removeprefix("feature:"))
         check_known("base feature", start.name, names)
-    elif base == "run":
+    elif name == "run":
         start = CandidateRunBase()
     elif hasattr(base, "predict") and hasattr(base, "to_dict"):
         start = ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
     else:
         raise InvalidInputError(
             "base: expected None, 'run', 'feature:NAME', 'unsupervised', 'run:FILE', 'model:FILE', a run or a fitted "
-            f"ranker, got {shown(base if isinstance(base, str) else repr(base))}. Write e.g. 'feature:bm25.contents'."
+            f"ranker, got {shown(name or repr(base))}. Write e.g. 'feature:bm25.contents'; scores of rows are "
+            "init_score= of fit."
         )
     return start
 

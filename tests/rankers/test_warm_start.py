@@ -108,6 +108,8 @@ def test_base_scores_that_are_not_there_are_refused(train, test) -> None:
         LambdaMART(**SMALL, base="feature:f1").fit(train)
     with pytest.raises(InvalidInputError, match="base: expected None, 'run'"):
         LambdaMART(**SMALL, base="bm25").fit(train)
+    with pytest.raises(InvalidInputError, match=r"got 'array\(.* scores of rows are init_score= of fit\.$"):
+        LambdaMART(**SMALL, base=train.base_scores).fit(train)
     with pytest.raises(InvalidInputError, match="expected no base= beside it"):
         LambdaMART(**SMALL, base="run").fit(train, init_score=train.base_scores)
     with pytest.raises(InvalidInputError, match="expected eval_init_score beside init_score"):
