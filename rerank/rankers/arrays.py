@@ -354,7 +354,8 @@ def query_column(qid: Any, group: Any, X: Any, prefix: str = "") -> Any:
             f"{prefix}group: expected the number of rows of each query, from 0, got {shown(group)}. Pass a column of "
             f"sizes, or {prefix}qid."
         )
-    n_rows, total = X.shape[0] if hasattr(X, "shape") else len(X), sum(sizes.tolist())  # Python's sum: any size
+    total = sum(sizes.tolist())  # Python's sum: any size
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X) if hasattr(X, "__len__") else total  # X is checked later
     if total != n_rows:
         raise InvalidInputError(
             f"{prefix}group: expected sizes that add up to the {n_rows} rows of X, got {shown(total)}. Correct "

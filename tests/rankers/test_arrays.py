@@ -275,6 +275,11 @@ def test_queries_of_joined_arrays_that_have_the_same_id_are_counted(caplog: pyte
     assert f"qid: {len(set(QID))} queries have rows in two places, which are one query here." in caplog.text
 
 
+def test_an_object_without_rows_is_refused_beside_group() -> None:
+    with pytest.raises(InvalidInputError, match=r"X: expected numbers, got <object object"):
+        LambdaMART(**SMALL).fit(object(), Y, group=[10] * 6)
+
+
 def test_sizes_in_the_order_of_value_counts_are_named(caplog: pytest.LogCaptureFixture) -> None:
     qid = pd.Series(np.repeat([0, 1, 2, 3], [3, 5, 4, 8]), name="qid")
     X, y = np.random.default_rng(0).normal(size=(20, 2)), np.tile([0, 1], 10)
