@@ -398,7 +398,8 @@ def import_model(
     if read is None:
         raise InvalidInputError(
             "source: expected a model file, or a fitted model of LightGBM, XGBoost or CatBoost, got "
-            f"{type(source).__module__}.{type(source).__name__}. Give the scores of another as a run, or as init_score."
+            f"{type(source).__module__}.{type(source).__name__}. Write the content of a model to a file; give the "
+            "scores of another kind as a run, or as init_score."
         )
     model, kind = read
     if names is not None and isinstance(model, TreeModel):

@@ -166,7 +166,7 @@ def corpus_format(path: str | Path) -> Literal["jsonl", "trec", "irds"]:
     """Return the format of a corpus, detected by the beginning of the first file that shows it."""
     if data_set_name(path) is not None:
         return "irds"
-    path = Path(path)
+    path = checked_path(path)
     for file in corpus_files(path):
         with open_source(file) as handle:
             beginning = handle.read(BEGINNING).removeprefix(BYTE_ORDER_MARK).lstrip()

@@ -51,12 +51,13 @@ def path_of(path: Any) -> Path:
     except OSError as fault:
         if fault.errno not in (errno.ENAMETOOLONG, errno.ELOOP):
             return Path(path)
-        raise FileFormatError(
-            path, None, f"expected a path that can be used, got: {os.strerror(fault.errno)}. Name another."
-        ) from None
-    got, remedy = (
-        (str(path), "Name another") if isinstance(path, str | os.PathLike) else (repr(path), "Pass one as text")
-    )
+        if len(str(path)) <= 4 * LONGEST_NAME:  # a longer text is the content of a file
+            raise FileFormatError(
+                path, None, f"expected a path that can be used, got: {os.strerror(fault.errno)}. Name another."
+            ) from None
+    is_text = isinstance(path, str | os.PathLike)
+    got = str(path) if is_text else repr(path)
+    remedy = "Name another, or write the content to a file" if is_text else "Pass one as text"
     raise InvalidInputError(f"path: expected the name of a file, got {shown(got)}. {remedy}.")
 
 

@@ -24,14 +24,22 @@ READERS = [
     rerank.read_preferences,
     rerank.read_documents,
 ]
+CONTENT = '{"learner": ' + "[" * 5000
 
 
 @pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize("given", [5, None, b"x", 1.5, "a\0b", "a\nb", Path("a\0b"), object()])
+@pytest.mark.parametrize("given", [5, None, b"x", 1.5, "a\0b", "a\nb", CONTENT, Path("a\0b"), object()])
 def test_what_is_no_path_is_refused_in_one_line(read: Callable[[Any], Any], given: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"^path: expected .*, got .*\.") as fault:
         read(given)
     assert "\n" not in str(fault.value)
+    assert len(str(fault.value)) < 500
+
+
+def test_content_in_place_of_a_corpus_or_a_model_is_refused_in_one_line(tmp_path: Path) -> None:
+    for call in (rerank.import_model, lambda text: rerank.Index.build(text, tmp_path / "index")):
+        with pytest.raises(InvalidInputError, match=r"got '.*'. Name another, or write the content to a file"):
+            call(CONTENT)
 
 
 FILES = {
