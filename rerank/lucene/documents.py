@@ -14,7 +14,7 @@ from rerank.lucene.shards import shard_of
 from rerank.runtime.fields import is_unicode
 from rerank.runtime.json_text import check_nesting
 from rerank.runtime.progress import track
-from rerank.types.data_frames import INDEX, frame_rows, is_frame, is_missing, number_of
+from rerank.types.data_frames import frame_rows, is_frame, is_missing, is_row_number, names_of, number_of
 from rerank.types.ids import MOST_LETTERS
 from rerank.types.retriever import CONTENTS
 
@@ -82,20 +82,14 @@ def write_documents(
     elif not isinstance(documents, Iterable) and not is_frame(documents):
         raise InvalidInputError(f"documents: expected dicts or a file, got {shown(documents)}. Pass a list of dicts.")
     if is_frame(documents):
-        asked = {*(fields or ()), *(numbers or ())}
-        documents = [
-            {name: value for name, value in row.items() if name in asked or not _is_index(name, value)}
-            for row in frame_rows(documents)
-        ]
+        frame: Any = documents
+        counts = {str(name) for name in names_of(frame) if is_row_number(name, frame[name])}
+        counts -= {*(fields or ()), *(numbers or ())}
+        documents = [{name: value for name, value in row.items() if name not in counts} for row in frame_rows(frame)]
     for document in track(documents, "reading documents"):
         files.add(*reader.line(document))
     files.close()
     return reader.field_names()
-
-
-def _is_index(name: str, value: Any) -> bool:
-    """Return whether a column of a frame has numbers of rows."""
-    return INDEX.fullmatch(name) is not None and not isinstance(value, str)
 
 
 class _DocumentReader:

@@ -23,11 +23,11 @@ from rerank.types import Floats, Ids, Ints, RankingData, id_array, numbered_name
 from rerank.types.data_frames import (
     ALIASES,
     DOC_ID,
-    INDEX,
     LABEL,
     QUERY_ID,
     is_frame,
     is_missing,
+    is_row_number,
     names_of,
     number_of,
     refuse_categories,
@@ -132,7 +132,11 @@ def labelled_rows(
             warn_of_labels("X", data)
             warn_of_places("qid", np.asarray(query), len(data))
             known = (*ALIASES[QUERY_ID], *ALIASES[DOC_ID])
-            ids = [name for name in data.feature_names if name in known or INDEX.fullmatch(name)]
+            ids = [
+                name
+                for column, name in enumerate(data.feature_names)
+                if name in known or is_row_number(name, data.X[:, column])
+            ]
             if ids:
                 log.warning("X: ids are trained on as features, %s: leave them out, X.drop(columns=%s).", ids, ids)
     if init_score is None:

@@ -68,7 +68,7 @@ _VALUES = {  # of lists of documents: how they get values
     "{q: {hit['id']: hit['score'] for hit in hits} for q, hits in run.items()}",
     LABEL: "{q: dict.fromkeys(docs, 1) for q, docs in qrels.items()}",
 }
-INDEX = re.compile(r"__index_level_\d+__|Unnamed: \d+|index|level_\d+")  # columns that pandas makes of an index
+_INDEX = re.compile(r"(__index_level_\d+__|Unnamed: \d+)|index|level_\d+")  # columns that pandas makes of an index
 _ID = re.compile(r"[^\0\ud800-\udfff]+")  # without NUL, which NumPy drops, and halves of surrogate pairs
 Frame = Any  # a data frame of pandas, or any other with `columns` that are read by name
 
@@ -227,6 +227,19 @@ def is_frame(value: Any) -> bool:
 def names_of(frame: Frame) -> list[Any]:
     """Return the names of a data frame's columns; `columns` of Arrow are the columns themselves."""
     return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
+
+
+def is_row_number(name: Any, values: Any) -> bool:
+    """Return whether a column is one that pandas has made of an index.
+
+    `index` and `level_0`, of `reset_index()`, may be names of others: they have another whole number in each row.
+    """
+    found = _INDEX.fullmatch(str(name))
+    if found is None or found[1]:
+        return found is not None
+    values = np.asarray(unmasked(values))
+    is_whole_number = values.dtype.kind in "iu" or (values.dtype.kind == "f" and bool((values == values.round()).all()))
+    return is_whole_number and len(np.unique(values)) == len(values)
 
 
 def frame_rows(frame: Any) -> list[dict[str, Any]]:

@@ -20,13 +20,13 @@ from rerank.runtime.mapped_rows import row_blocks
 from rerank.types.data_frames import (
     ALIASES,
     DOC_ID,
-    INDEX,
     LABEL,
     QUERY_ID,
     Frame,
     column_name,
     id_column,
     is_frame,
+    is_row_number,
     names_of,
     new_frame,
     number_column,
@@ -464,7 +464,7 @@ def read_pairs(
     """
     others = [column_name("data", frame, column, column in (QUERY_ID, DOC_ID)) for column in NOT_FEATURES]
     present = dict.fromkeys(names_of(frame))
-    own = [name for name in present if name not in others and not INDEX.fullmatch(str(name))]
+    own = [name for name in present if name not in others and not is_row_number(name, frame[name])]
     names = own if features is None else list(features)
     for name in names:
         if not isinstance(name, str) or name not in present:

@@ -547,6 +547,12 @@ def test_an_index_that_pandas_wrote_is_no_feature(name: str) -> None:
     assert RankingData.from_frame(frame, [name]).feature_names == (name,)
 
 
+@pytest.mark.parametrize("values", [[7, 7], [0.5, 1.5]])
+def test_feature_that_is_named_as_an_index_is_one_where_it_counts_no_rows(values: list[float]) -> None:
+    frame = pd.DataFrame(PAIRS).assign(index=values)
+    assert RankingData.from_frame(frame).feature_names == ("x", "index")
+
+
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
 def test_times_are_no_numbers_whatever_their_unit(unit: str) -> None:
     frame = pd.DataFrame(PAIRS).assign(x=np.array(["2024-01-01", "2024-01-02"], f"datetime64[{unit}]"))
