@@ -16,9 +16,9 @@ trap 'rm -rf "$folder"' EXIT
 "$folder/venv/bin/pip" install -q --disable-pip-version-check \
     ngboost==0.5.4 numpy==1.26.4 scipy==1.15.3 scikit-learn==1.5.2 lifelines==0.30.0 pandas==2.2.3
 
-expected='patience 5: best iteration 11 of 17, loss of it 0.77, of what is predicted 0.79; labels in the interval of 95 %: 96% and 92%
-patience 20: best iteration 11 of 32, loss of it 0.77, of what is predicted 1.02; labels in the interval of 95 %: 96% and 79%
-patience 50: best iteration 11 of 62, loss of it 0.77, of what is predicted 1.73; labels in the interval of 95 %: 96% and 68%'
+expected='patience 5: best iteration 11 of 17, loss 0.77, predicted 0.79; labels in intervals: 96%, predicted 92%
+patience 20: best iteration 11 of 32, loss 0.77, predicted 1.02; labels in intervals: 96%, predicted 79%
+patience 50: best iteration 11 of 62, loss 0.77, predicted 1.73; labels in intervals: 96%, predicted 68%'
 
 cd "$folder"
 observed=$("$folder/venv/bin/python" -W ignore - <<'EOF'
@@ -43,10 +43,9 @@ for patience in (5, 20, 50):
     predicted = model.pred_dist(held_out)
     best = model.pred_dist(held_out, max_iter=model.best_val_loss_itr)
     inside = [np.mean(np.abs(held_out_labels - each.loc) < 1.96 * each.scale) for each in (best, predicted)]
-    print(f"patience {patience}: best iteration {model.best_val_loss_itr} of {len(model.base_models)}, loss of it "
-          f"{-best.logpdf(held_out_labels).mean():.2f}, of what is predicted "
-          f"{-predicted.logpdf(held_out_labels).mean():.2f}; labels in the interval of 95 %: {inside[0]:.0%} and "
-          f"{inside[1]:.0%}")
+    print(f"patience {patience}: best iteration {model.best_val_loss_itr} of {len(model.base_models)}, loss "
+          f"{-best.logpdf(held_out_labels).mean():.2f}, predicted {-predicted.logpdf(held_out_labels).mean():.2f}; "
+          f"labels in intervals: {inside[0]:.0%}, predicted {inside[1]:.0%}")
 EOF
 )
 echo "$observed"

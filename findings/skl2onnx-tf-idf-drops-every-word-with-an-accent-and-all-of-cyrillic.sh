@@ -6,7 +6,7 @@
 # them weigh more, and a text in Cyrillic is a vector of zeros.
 # Why it matters: a ranker or classifier over text features is checked on English and then served as ONNX; in other
 # languages its input is other features, or none.
-# Source: skl2onnx, operator_converters/text_vectoriser.py (default_pattern; its docstring, not the conversion, says so).
+# Source: skl2onnx, operator_converters/text_vectoriser.py (default_pattern; the docstring says so).
 
 set -euo pipefail
 
@@ -16,7 +16,7 @@ trap 'rm -rf "$folder"' EXIT
 "$folder/venv/bin/pip" install -q --disable-pip-version-check \
     skl2onnx==1.20.0 onnx==1.20.0 onnxruntime==1.23.2 numpy==1.26.4 scipy==1.15.3 scikit-learn==1.5.2
 
-expected="cheap flights to rome -> {'cheap': (0.5, 0.5), 'flights': (0.5, 0.5), 'rome': (0.5, 0.5), 'to': (0.5, 0.5)}
+expected="flights to rome -> {'flights': (0.58, 0.58), 'rome': (0.58, 0.58), 'to': (0.58, 0.58)}
 ein café in zürich -> {'café': (0.5, 0.0), 'ein': (0.5, 0.71), 'in': (0.5, 0.71), 'zürich': (0.5, 0.0)}
 naïve bayes -> {'bayes': (0.71, 1.0), 'naïve': (0.71, 0.0)}
 новости москвы -> {'москвы': (0.71, 0.0), 'новости': (0.71, 0.0)}"
@@ -29,7 +29,7 @@ from skl2onnx import convert_sklearn
 from skl2onnx.common.data_types import StringTensorType
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-texts = ["cheap flights to rome", "ein café in zürich", "naïve bayes", "новости москвы"]
+texts = ["flights to rome", "ein café in zürich", "naïve bayes", "новости москвы"]
 vectorizer = TfidfVectorizer(lowercase=False).fit(texts)
 graph = convert_sklearn(vectorizer, initial_types=[("text", StringTensorType([None, 1]))], target_opset=15)
 session = onnxruntime.InferenceSession(graph.SerializeToString())

@@ -53,7 +53,8 @@ for name, orders in cases.items():
         for estimates in orders
         for first, second in ((0, 1), (0, 2), (1, 2))
     ]
-    print(f"{name}: fcp {fcp(predictions(orders), verbose=False):.2f}, share of right pairs {sum(pairs) / len(pairs):.2f}")
+    value = fcp(predictions(orders), verbose=False)
+    print(f"{name}: fcp {value:.2f}, share of right pairs {sum(pairs) / len(pairs):.2f}")
 EOF
 )
 echo "$observed"
