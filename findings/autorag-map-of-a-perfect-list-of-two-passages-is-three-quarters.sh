@@ -4,8 +4,8 @@
 # Behaviour: in AutoRAG 0.3.27 both are means over the required passages of the value of each passage alone. The perfect
 # list for two has MRR and MAP .75, for three .61, for five .46. nDCG takes the alternatives for as many relevant
 # documents: with the one on top, and no other in a list of three, it is .47, while recall, MRR and MAP are 1.
-# Why it matters: AutoRAG chooses modules by these means. Questions of several hops lower them by their number, as if the
-# order were wrong; where each chunk of a page will do, nDCG prefers the list that repeats the page.
+# Why it matters: AutoRAG chooses modules by these means. Questions of several hops lower them by their number, as if
+# the order were wrong; where each chunk of a page will do, nDCG prefers the list that repeats the page.
 # Source: autorag, evaluation/metric/retrieval.py (retrieval_mrr, retrieval_map: a value for each set of retrieval_gt;
 # retrieval_ndcg: its ideal has all ids of retrieval_gt).
 

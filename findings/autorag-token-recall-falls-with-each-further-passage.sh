@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Guess: retrieval_token_recall of AutoRAG is the share of the words of the true passages that was retrieved: it can only
-# rise with a further passage, and is 1 where all are retrieved.
+# Guess: retrieval_token_recall of AutoRAG is the share of the words of the true passages that was retrieved: it can
+# only rise with a further passage, and is 1 where all are retrieved.
 # Behaviour: in AutoRAG 0.3.27 it is the mean over the *retrieved* passages of the recall of the true passage that they
 # are most like. With one of two true passages it is 1; the second, word for word, leaves it at 1; three passages on
 # other things beside both take it to .40. With the first true passage five times it is 1, and so is precision.
