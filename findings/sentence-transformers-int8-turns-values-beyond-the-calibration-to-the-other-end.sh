@@ -17,10 +17,10 @@ trap 'rm -rf "$folder"' EXIT
 "$folder/venv/bin/pip" install -q --disable-pip-version-check \
     sentence-transformers==5.1.2 transformers==4.57.6 torch==2.13.0 numpy==1.26.4 scipy==1.15.3 scikit-learn==1.5.2
 
-expected='sample of 100: 45% of the documents differ from a cut, neighbours found 0.55, with a cut 0.88
-sample of 200: 23% of the documents differ from a cut, neighbours found 0.74, with a cut 0.91
-sample of 1000: 2% of the documents differ from a cut, neighbours found 0.93, with a cut 0.95
-sample of 2000: 0% of the documents differ from a cut, neighbours found 0.95, with a cut 0.95
+expected='sample of 100: 45% of documents differ from a cut, neighbours found 0.55, with a cut 0.88
+sample of 200: 23% of documents differ from a cut, neighbours found 0.74, with a cut 0.91
+sample of 1000: 2% of documents differ from a cut, neighbours found 0.93, with a cut 0.95
+sample of 2000: 0% of documents differ from a cut, neighbours found 0.95, with a cut 0.95
 range -0.5 to 0.5: 0.4 is 101
 range -0.5 to 0.5: 0.5 is 126
 range -0.5 to 0.5: 0.505 is -128
@@ -55,7 +55,7 @@ for size in (100, 200, 1000, 2000):
     codes = quantize_embeddings(documents, "int8", calibration_embeddings=documents[:size])
     cut = np.clip((documents - low) / ((high - low) / 255) - 128, -128, 127).astype(np.int8)
     hit = (codes != cut).any(axis=1).mean()
-    print(f"sample of {size}: {hit:.0%} of the documents differ from a cut, neighbours found {found_of_ten(codes):.2f}, "
+    print(f"sample of {size}: {hit:.0%} of documents differ from a cut, neighbours found {found_of_ten(codes):.2f}, "
           f"with a cut {found_of_ten(cut):.2f}")
 sample = np.array([[-0.5], [0.5]], dtype=np.float32)
 for value in (0.4, 0.5, 0.505, 0.6, -0.6):
