@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Guess: roc_gauc of LibRecommender, the AUC within each user weighted by the user's rows, leaves out users with labels
-# of one kind, as the paper that brought it does: a perfect ranker has 1.
+# of one kind, who have no AUC: a perfect ranker has 1.
 # Behaviour: in LibRecommender 1.5.2 such a user has an AUC of 0, and counts with all rows. A perfect ranker over two
 # users of whom one clicked everything has .5; a random one has .26, not .5. That is so with scikit-learn up to 1.5.2,
 # whose roc_auc_score raises an error there. With scikit-learn 1.8.0, which returns NaN, one such user makes the whole
 # figure NaN; LibRecommender asks for no version.
 # Why it matters: most users of a log with few impressions have labels of one kind; the figure measures their share.
-# Source: libreco/evaluation/metrics.py (roc_gauc_score); Zhou et al., Deep Interest Network, KDD 2018, section 5.3;
+# Source: libreco/evaluation/metrics.py (roc_gauc_score); Zhou et al., Deep Interest Network, KDD 2018;
 # scikit-learn, release notes of 1.6 (roc_auc_score).
 
 set -euo pipefail
