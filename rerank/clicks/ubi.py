@@ -15,6 +15,7 @@ https://docs.opensearch.org/docs/search-plugins/ubi/schemas
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,11 +32,15 @@ from rerank.clicks.columns import (
 from rerank.clicks.log_rows import OddRows, Part, Rows, nested, place_of, row_fault
 from rerank.errors import FileFormatError, shown
 from rerank.files.source import LineFault
+from rerank.runtime.json_text import ParseFault, parse_json
 from rerank.types.data_frames import plain_name
 
 IMPRESSION = "impression"
 CLICKS = ("click", "click_through")
 _HITS = ("query_response_object_ids", "query_response_objects_ids", "query_response_hit_ids")
+
+
+_DECODED = ("event_attributes", "query_attributes", *_HITS)  # which CSV and databases hold as JSON text
 
 
 def is_ubi(row: dict[str, Any]) -> bool:
@@ -88,7 +93,8 @@ class UbiLog:
                 except LineFault as fault:
                     self._odd.add(row_fault(part, place, str(fault)))
 
-    def _add(self, members: Mapping[str, Any]) -> None:
+    def _add(self, row: Mapping[str, Any]) -> None:
+        members = _decoded(row)
         action = members.get("action_name")
         is_read = action in (IMPRESSION, *CLICKS)
         if action is not None and not is_read:
@@ -191,6 +197,16 @@ def _add_event(search: _Search, action: str, time: Any, attributes: Mapping[str,
     place = place.get("index") if isinstance(place, Mapping) else place  # schemas up to 1.2
     ordinal = read_position(place, "event_attributes.position.ordinal")
     search.impressions.setdefault(doc, (ordinal, read_time(time, "timestamp")))
+
+
+def _decoded(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a record whose objects and lists are none of JSON text; what is no JSON is left to be refused."""
+    decoded = {}
+    for name in _DECODED:
+        if isinstance(text := row.get(name), str):
+            with suppress(ParseFault):
+                decoded[name] = parse_json(text) if text else None
+    return {**row, **decoded} if decoded else row
 
 
 def _object(value: Any, name: str) -> Mapping[str, Any]:

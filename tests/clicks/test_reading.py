@@ -393,6 +393,22 @@ def test_events_with_names_of_dots_are_read_from_every_format(form: str, prefix:
     assert clicks.clicked.tolist() == [False, True]
 
 
+def test_objects_and_lists_of_events_are_json_in_tables(tmp_path: Path) -> None:
+    """As databases and CSV hold them."""
+    hits = json.dumps(["a", "b", "c"])
+    queries = {"query_id": "s", "user_query": "heat", "query_response_hit_ids": hits, "query_attributes": ""}
+    pd.DataFrame([queries]).to_csv(tmp_path / "queries.csv", index=False)
+    attributes = json.dumps({"object": {"object_id": "b"}, "position": {"ordinal": 2}, "session_id": "x"})
+    events = pd.DataFrame({"action_name": ["click", "add"], "query_id": "s", "event_attributes": attributes})
+    events.to_csv(tmp_path / "events.csv", index=False)
+    clicks = read_clicks([tmp_path / "queries.csv", tmp_path / "events.csv"])
+    assert (clicks.query_ids.tolist(), clicks.doc_ids[clicks.document].tolist()) == (["heat"], ["a", "b", "c"])
+    assert clicks.clicked.tolist() == [False, True, False]
+    events.assign(event_attributes="{'object': 1}").to_csv(tmp_path / "broken.csv", index=False)
+    with pytest.raises(FileFormatError, match="expected an object as event_attributes, got another value"):
+        read_clicks(tmp_path / "broken.csv")
+
+
 def test_columns_are_known_in_whatever_case(tmp_path: Path) -> None:
     clicks = read_clicks(_log(tmp_path / "log.csv", "Query,DocID,Position,is_click", "heat,d,1,1"))
     assert (clicks.doc_ids.tolist(), clicks.clicked.tolist()) == (["d"], [True])
