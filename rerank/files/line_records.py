@@ -83,7 +83,7 @@ def id_text(name: str, value: object) -> str:
 
 def is_header(query_id: str) -> bool:
     """Return whether an id is a common name of the column of query ids."""
-    return plain_name(query_id) in (*HEADERS, "id")
+    return plain_name(query_id) in (*HEADERS, "id", "num", "tid")
 
 
 def whole_number(token: str) -> int | None:

@@ -53,7 +53,10 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     TEXT: ("text", "query"),
     TOPIC_ID: ("query_id", "qid"),
 }
-HEADERS = ("qid", "queryid", "topicid", "topid", "qno", "topicno", "querynumber", "topicnumber")
+HEADERS = (
+    *("qid", "queryid", "topicid", "topid"),
+    *("qno", "topicno", "qnum", "querynum", "topicnum", "querynumber", "topicnumber"),
+)
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {  # as `plain_name` gives them; of several the first is meant
     QUERY_ID: (*HEADERS, "topic", "query", "querytext"),
     DOC_ID: ("docno", "docid", "corpusid", "pid", "did", "doc", "documentid", "document", "productid", "itemid"),
@@ -61,7 +64,7 @@ OTHER_NAMES: Mapping[str, tuple[str, ...]] = {  # as `plain_name` gives them; of
     RANK: ("rank",),
     LABEL: ("label", "relevance", "rel", "rating", "grade", "score"),
     TEXT: ("text", "query", "querytext", "title", "input", "question", "topic"),
-    TOPIC_ID: ("id", *HEADERS, "number", "topic"),
+    TOPIC_ID: ("id", *HEADERS, "number", "topic", "num", "tid"),
 }
 _VALUES = {  # of lists of documents: how they get values
     SCORE: "{q: {d: -n for n, d in enumerate(docs)} for q, docs in run.items()}; of hits, "

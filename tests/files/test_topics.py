@@ -285,3 +285,8 @@ def test_objects_that_hold_topics_are_refused_with_the_way(text: str, remedy: st
     with pytest.raises(FileFormatError) as refused:
         read_topics(written(tmp_path, text))
     assert remedy in str(refused.value)
+
+
+@pytest.mark.parametrize("head", ["num\ttitle", "qnum\tquery", "tid\ttext", "topic_num\tbody", "Topic Number\ttitle"])
+def test_first_line_that_names_the_columns_is_no_topic(head: str, tmp_path: Path) -> None:
+    assert dict(read_topics(written(tmp_path, f"{head}\n1\theat\n2\tcold\n"))) == {"1": "heat", "2": "cold"}
