@@ -330,7 +330,7 @@ CASES = {
     ),
     "unknown format": (
         "evaluate qrels.txt bm25.run --format xml",
-        r"'xml' is not one of 'table', 'tsv', 'json', 'latex'",
+        r"'xml' is not one of 'table', 'tsv', 'csv', 'json', 'latex'",
     ),
     "no hits asked for": (
         "retrieve index topics.tsv -o out -k 0",
