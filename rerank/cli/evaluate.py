@@ -35,13 +35,8 @@ if TYPE_CHECKING:
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 OF_PAIRS = ("test", "correction", "baseline")
 NOT_OF_CLICKS = ("measures", "complete", "level", "judged_only", "remove_query", "per_query", "corpus", *OF_PAIRS)
-FORM_OF_ENDING = {
-    ".tsv": "tsv",
-    ".csv": "csv",
-    ".json": "json",
-    ".tex": "latex",
-    ".md": "markdown",
-}  # of an output file
+# Of an output file.
+FORM_OF_ENDING = {".tsv": "tsv", ".csv": "csv", ".json": "json", ".tex": "latex", ".md": "markdown"}
 RULES = ("complete", "depth", "judged_only", "level")
 ABSENT = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
 CHANGES = 3  # queries of a page that gained most, and that lost most

@@ -9,9 +9,9 @@ that of the log is its mean over searches (N_q of query q):
 
 V_q is self-normalised: it is between 0 and 1 whatever the clicks are. Queries without a click are left out.
 
-A document that the log never showed counts as not clicked. It may have had up to N_q clicks, each examined: the bounds
-of V_q are the least and the largest value where any of the ranker's first documents that were never shown have v_qd =
-N_q, which holds of the lowest of them, or of the first, and the interval is that of both bounds.
+A document that the log never showed counts as not clicked, but its v_qd may be anything from 0 to N_q, a click in every
+search. Of the ranker's first documents that were never shown, V_q is greatest where the highest have N_q, and least
+where the lowest have it: these are its bounds, and the interval is that of both.
 
 References
 ----------
@@ -212,12 +212,14 @@ def _refusal(rules: ValueRules, effective: float, unseen: float, n_queries: int)
 def _by_query(
     clicks: Clicks, cells: Cells, sums: Floats, rank: Ints, unseen: NDArray[np.bool_]
 ) -> tuple[list[Floats], Floats]:
-    """Return the values, the least and the largest of each query that has a click, and its number of searches.
+    """Return the value of each query that has a click, its least and its greatest, and its number of searches.
 
-    `sums` are those of the pairs, `rank` theirs; `unseen` (n_queries, depth) says where a document was never shown.
+    `sums` and `rank` are those of the pairs; `unseen` (n_queries, depth) says which ranks have a document never shown.
     """
     n_queries, depth = unseen.shape
-    of_rank = np.concatenate([1.0 / log2_of(np.arange(2.0, depth + 2.0)), [0.0]])  # the last of rank 0, and below depth
+    of_rank = np.concatenate(
+        [1.0 / log2_of(np.arange(2.0, depth + 2.0)), [0.0]]
+    )  # the last: of no rank, and below depth
     discounts = of_rank[np.where(rank <= depth, rank, 0) - 1]
     whole = np.asarray(np.bincount(cells.query, sums, n_queries), dtype=np.float64)
     found = np.flatnonzero(whole > 0)
@@ -225,7 +227,7 @@ def _by_query(
     searches = np.bincount(clicks.query[clicks.list_ptr[:-1]], minlength=n_queries)[found].astype(np.float64)
     parts, whole, unseen = parts[found], whole[found], unseen[found]
     value = parts / whole
-    added = np.where(unseen, searches[:, None], 0.0)  # sums of the pairs that were never shown, if each search has one
+    added = np.where(unseen, searches[:, None], 0.0)  # v_qd of each document never shown
     gained = added * of_rank[:-1]
     from_first, from_last = (
         (parts[:, None] + gained[:, order].cumsum(axis=1)) / (whole[:, None] + added[:, order].cumsum(axis=1))

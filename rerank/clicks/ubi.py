@@ -200,7 +200,7 @@ def _add_event(search: _Search, action: str, time: Any, attributes: Mapping[str,
 
 
 def _decoded(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a record whose objects and lists are none of JSON text; what is no JSON is left to be refused."""
+    """Return a record with its objects and lists decoded where they are JSON text; other text is left to be refused."""
     decoded = {}
     for name in _DECODED:
         if isinstance(text := row.get(name), str):

@@ -54,8 +54,17 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     TOPIC_ID: ("query_id", "qid"),
 }
 HEADERS = (
-    *("qid", "queryid", "topicid", "topid"),
-    *("qno", "topicno", "qnum", "querynum", "topicnum", "querynumber", "topicnumber"),
+    "qid",
+    "queryid",
+    "topicid",
+    "topid",
+    "qno",
+    "topicno",
+    "qnum",
+    "querynum",
+    "topicnum",
+    "querynumber",
+    "topicnumber",
 )
 OTHER_NAMES: Mapping[str, tuple[str, ...]] = {  # as `plain_name` gives them; of several the first is meant
     QUERY_ID: (*HEADERS, "topic", "query", "querytext"),
