@@ -138,7 +138,7 @@ def _of_judgements(
     from rerank.evaluation.comparison_page import charts
     from rerank.evaluation.evaluate import judgements_of, log_absent
     from rerank.evaluation.page import PAGES, PICTURES, write_picture
-    from rerank.files.beir import OWN_DOCUMENTS, n_own_documents, removes_query
+    from rerank.files.beir import removes_query
     from rerank.files.provenance import warn_of_functions
     from rerank.metrics.registry import parse_measures
 
@@ -164,12 +164,7 @@ def _of_judgements(
     results = {}
     absent = {}
     for name, path in files.items():
-        run = rerank.read_run(path)
-        with errors_with_files({f"run {run.name}": path}):
-            results[name] = rerank.evaluate(judgements, run, measures, **rules)
-        n_own = 0 if rules["remove_query"] else n_own_documents(run)
-        if n_own:
-            log.info(f"%s: {OWN_DOCUMENTS}", path, n_own, len(run), "count", "--remove-query")
+        run, results[name] = _evaluated(path, judgements, measures, rules)
         absent[name] = sum(query_id not in run for query_id in judgements)
         if is_page:
             read[name] = run
@@ -184,6 +179,21 @@ def _of_judgements(
         form, per_query = options["form"], options["per_query"]
         texts = text_lines(results, form) if per_query and form != "json" else ()
         write_text(output, "".join([render(comparison, form, per_query=per_query), "\n", *texts]))
+
+
+def _evaluated(
+    path: Path, judgements: Any, measures: Sequence[Any], rules: Mapping[str, Any]
+) -> tuple[rerank.Run, rerank.EvaluationResult]:
+    """Return a run and its figures; log how many queries have found themselves, where that is not left out."""
+    from rerank.files.beir import OWN_DOCUMENTS, n_own_documents
+
+    run = rerank.read_run(path)
+    with errors_with_files({f"run {run.name}": path}):
+        result = rerank.evaluate(judgements, run, measures, **rules)
+    n_own = 0 if rules["remove_query"] else n_own_documents(run)
+    if n_own:
+        log.info(f"%s: {OWN_DOCUMENTS}", path, n_own, len(run), "count", "--remove-query")
+    return run, result
 
 
 def _named_files(runs: Sequence[Path], baseline: Path | None) -> tuple[dict[str, Path], str]:

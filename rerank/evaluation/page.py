@@ -35,7 +35,7 @@ TOP = 10
 BOTTOM = 42
 ROW = 20  # height of a name with its value
 NAMES = 225  # width of names, those of features and of runs
-MOST_CHARACTERS = 32  # of a name, which has room for these
+LONGEST_NAME = 32  # characters; of a longer name the end is shown
 STYLES = 8  # series with different styles in page.css
 PAGES = ".html", ".htm"  # endings of a page
 PICTURES = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # endings; no picture holds a date
@@ -346,7 +346,7 @@ class DotChart:
         for number, (name, values) in enumerate(self.values.items()):
             y = TOP + ROW * (number + 0.5)
             value, *ends = (x.position(value, NAMES, WIDTH - RIGHT - NAMES) for value in values)
-            shown = name if len(name) <= MOST_CHARACTERS else f"…{name[1 - MOST_CHARACTERS :]}"  # a path has its end
+            shown = name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}"
             drawn.append(_text(shown, NAMES - 8, y + 4, "end"))
             if ends:
                 points = " ".join(f"{end:.1f},{y:.1f}" for end in ends)

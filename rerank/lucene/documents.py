@@ -85,7 +85,9 @@ def write_documents(
         frame: Any = documents
         counts = {str(name) for name in names_of(frame) if is_row_number(name, frame[name])}
         counts -= {*(fields or ()), *(numbers or ())}
-        documents = [{name: value for name, value in row.items() if name not in counts} for row in frame_rows(frame)]
+        documents = frame_rows(frame)
+        if counts:
+            documents = [{name: value for name, value in row.items() if name not in counts} for row in documents]
     for document in track(documents, "reading documents"):
         files.add(*reader.line(document))
     files.close()

@@ -131,17 +131,22 @@ def labelled_rows(
         if not prefix:  # of the training
             warn_of_labels("X", data)
             warn_of_places("qid", np.asarray(query), len(data))
-            known = (*ALIASES[QUERY_ID], *ALIASES[DOC_ID])
-            ids = [
-                name
-                for column, name in enumerate(data.feature_names)
-                if name in known or is_row_number(name, data.X[:, column])
-            ]
-            if ids:
-                log.warning("X: ids are trained on as features, %s: leave them out, X.drop(columns=%s).", ids, ids)
+            _warn_of_ids(data)
     if init_score is None:
         return data, None, binned
     return data, finite_column(f"{prefix}init_score", init_score, data.n_rows, "score")[order], binned
+
+
+def _warn_of_ids(data: RankingData) -> None:
+    """Warn of ids, and numbers of rows, among the features."""
+    known = (*ALIASES[QUERY_ID], *ALIASES[DOC_ID])
+    ids = [
+        name
+        for column, name in enumerate(data.feature_names)
+        if name in known or is_row_number(name, data.X[:, column])
+    ]
+    if ids:
+        log.warning("X: ids are trained on as features, %s: leave them out, X.drop(columns=%s).", ids, ids)
 
 
 def validation_arrays(eval_set: Any, qid: Any, group: Any, init_score: Any) -> LabelledArrays | None:

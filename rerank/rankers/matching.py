@@ -36,7 +36,9 @@ def matching(model: Any, data: RankingData) -> RankingData:
     own = set(model.feature_names_)
     more = [name for name in names if name not in own]
     if more and all(map(str.isdecimal, more)):  # numbers do not say what a feature is
-        log.warning("data: the model has no features %s, which are left out: is it of other data?", _some(more))
+        log.warning(
+            "data: features %s are left out, which the model does not have: was it trained on other data?", _some(more)
+        )
     columns = [column_of.get(name, -1) for name in model.feature_names_]
     absent = np.nan if data.zeros is None else 0.0  # NaN for features of similar judged queries, without a history
     known = np.array(columns) >= 0

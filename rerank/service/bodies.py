@@ -384,8 +384,8 @@ class Rerank(Ranked):
     )
     raw_scores: bool = Field(
         False,
-        description="Whether `score` of `texts` and of the paths of scores is the model's, not between 0 and 1: the "
-        "probability of relevance of a calibrated model, otherwise the logistic function of its score.",
+        description="Whether `score` in answers to `texts` and of /score is that of the model. Otherwise it is the "
+        "probability of relevance or, of a model that is not calibrated, the logistic function of its score.",
     )
 
     @model_validator(mode="before")

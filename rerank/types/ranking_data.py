@@ -512,7 +512,7 @@ def warn_of_places(what: str, queries: NDArray[Any], n_queries: int) -> None:
     n_again = np.count_nonzero(queries[1:] != queries[:-1]) + 1 - n_queries
     if 0 < n_again <= n_queries:
         log.warning(
-            "%s: %d queries have rows in two places, which are one query here. If other queries have the same id, as "
+            "%s: %d queries have rows in two places, which count as one query. If they are different queries, as "
             "where data were joined, number them anew.",
             what,
             n_again,

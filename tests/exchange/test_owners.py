@@ -163,7 +163,7 @@ def test_rows_that_list_fewer_features_than_a_model_have_0_there(
     assert "no row lists the model's features 3, 4" in caplog.text
     (tmp_path / "wide.svm").write_text("1 qid:1 1:0.5 2:1 12:3 5:2\n0 qid:1 1:-0.5\n")
     np.testing.assert_array_equal(model.predict(tmp_path / "wide.svm"), model.predict(tmp_path / "rows.svm"))
-    assert "data: the model has no features 5, 6, 7, 8, 9, ..., which are left out" in caplog.text
+    assert "data: features 5, 6, 7, 8, 9, ... are left out, which the model does not have" in caplog.text
     with pytest.raises(ModelMismatchError, match="expected the model's 4 features, got 2"):
         model.predict(replace(rerank.read_data(tmp_path / "rows.svm"), zeros=None))
 

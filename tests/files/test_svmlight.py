@@ -97,7 +97,7 @@ def test_queries_of_joined_files_that_have_the_same_id_are_counted(
     assert len(read_svmlight(written(tmp_path, "".join(rows[0::2] + rows[1::2] + rows[0::2])))) == 2  # in any order
     assert caplog.text == ""
     assert len(read_svmlight(written(tmp_path, part + part))) == 2
-    assert "data.txt: 2 queries have rows in two places, which are one query here." in caplog.text
+    assert "data.txt: 2 queries have rows in two places, which count as one query." in caplog.text
 
 
 def test_queries_come_from_the_companion_file_when_rows_bear_none(tmp_path: Path) -> None:

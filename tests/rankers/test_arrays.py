@@ -272,7 +272,7 @@ def test_queries_of_joined_arrays_that_have_the_same_id_are_counted(caplog: pyte
     _fit(FRAME)
     assert caplog.text == ""
     LambdaMART(**SMALL).fit(np.vstack([A, A]), [*Y, *Y], qid=[*QID, *QID])
-    assert f"qid: {len(set(QID))} queries have rows in two places, which are one query here." in caplog.text
+    assert f"qid: {len(set(QID))} queries have rows in two places, which count as one query." in caplog.text
 
 
 def test_an_object_without_rows_is_refused_beside_group() -> None:
