@@ -81,7 +81,7 @@ def _of_fold(
     runs: Sequence[rerank.Run], qrels: rerank.Qrels, grid: np.ndarray, train: np.ndarray, test: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the measure of the test queries by each method, all of whose choices are made on the training queries."""
-    from rerank.rankers.fusion import FEW
+    from rerank.rankers.learned_fusion import FEW
 
     names = list(qrels)
     train_ids, test_ids = ([names[number] for number in part.tolist()] for part in (train, test))

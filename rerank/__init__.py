@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from rerank.rankers.coordinate_ascent import CoordinateAscent as CoordinateAscent
     from rerank.rankers.cutoff import Cutoff as Cutoff
     from rerank.rankers.ensemble import Ensemble as Ensemble
-    from rerank.rankers.fusion import apply_fusion as apply_fusion, learn_fusion as learn_fusion
     from rerank.rankers.gbrank import GBRank as GBRank
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
     from rerank.rankers.lambdarank import LambdaRank as LambdaRank
+    from rerank.rankers.learned_fusion import apply_fusion as apply_fusion, learn_fusion as learn_fusion
     from rerank.rankers.local_optimality import local_optimality as local_optimality
     from rerank.rankers.logistic_regression import LogisticRegression as LogisticRegression
     from rerank.rankers.logistrank import LogistRank as LogistRank
@@ -103,7 +103,7 @@ _HOMES = {
     "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
     "agreement": "rerank.evaluation.significance",
-    "apply_fusion": "rerank.rankers.fusion",
+    "apply_fusion": "rerank.rankers.learned_fusion",
     "click_labels": "rerank.training.clicks",
     "combine": "rerank.retrieval.fusion",
     "compare": "rerank.evaluation.comparison",
@@ -119,7 +119,7 @@ _HOMES = {
     "fuse": "rerank.retrieval.fusion",
     "import_model": "rerank.exchange.models",
     "interleave": "rerank.clicks.interleaving",
-    "learn_fusion": "rerank.rankers.fusion",
+    "learn_fusion": "rerank.rankers.learned_fusion",
     "local_optimality": "rerank.rankers.local_optimality",
     "model_card": "rerank.explanation.card",
     "nearest_run": "rerank.retrieval.sources.nearest",

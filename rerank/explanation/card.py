@@ -28,7 +28,7 @@ from rerank.files.inputs import data_of
 from rerank.metrics.registry import parse_measures
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.bases import NoBase
-from rerank.rankers.fusion import Fusion
+from rerank.rankers.learned_fusion import Fusion
 from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker, fitted_model

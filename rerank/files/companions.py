@@ -30,8 +30,8 @@ def companions_of(path: Path) -> dict[str, Path]:
     return {ending: companion for ending, companion in paths if companion.is_file()}
 
 
-def name_unread(path: Path, beside: Mapping[str, Path]) -> None:
+def name_unread(path: Path, companions: Mapping[str, Path]) -> None:
     """Name the companions that are not read in a warning."""
-    if beside:
-        names = ", ".join(companion.name for companion in beside.values())
+    if companions:
+        names = ", ".join(companion.name for companion in companions.values())
         log.warning("%s: found beside it and not read: %s", path, names)

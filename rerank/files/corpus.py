@@ -232,8 +232,8 @@ def of_hit(document: Any) -> Any:
     name = next((name for name in _INSIDE if name in document and isinstance(of_hit(document[name]), Mapping)), None)
     if name is None:
         return document
-    beside = (str(key) for key, value in document.items() if key != name and text_of(value) is not None)
-    if name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in beside):
+    others = (str(key) for key, value in document.items() if key != name and text_of(value) is not None)
+    if name != _INSIDE[0] and any(key[:1] != "_" and key not in _BESIDE for key in others):
         return document
     fields = {
         key: value[0] if isinstance(value, list) and len(value) == 1 else value

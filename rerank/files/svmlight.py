@@ -288,10 +288,10 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
             path, None, "expected rows `label qid:Q feature:value …`, got no row. Name a file with rows."
         )
     _drop_missing_columns(path, table, lines)
-    beside = companions_of(path)
-    _set_queries(path, table, lines, beside)
-    _add_columns(path, table, beside)
-    name_unread(path, beside)
+    companions = companions_of(path)
+    _set_queries(path, table, lines, companions)
+    _add_columns(path, table, companions)
+    name_unread(path, companions)
     about = NOTHING if header.about is None else header.about
     if header.feature_names is None:
         zeros = BOTH if n_listed_zeros else UNLISTED
@@ -363,10 +363,10 @@ def _drop_missing_columns(path: Path, table: RowTable, lines: list[int]) -> None
             )
 
 
-def _set_queries(path: Path, table: RowTable, lines: list[int], beside: dict[str, Path]) -> None:
+def _set_queries(path: Path, table: RowTable, lines: list[int], companions: dict[str, Path]) -> None:
     """Number the queries of rows that have no `qid:` by a companion, which is taken out of the companions."""
     if list(table.names) == [NO_QUERY]:
-        ending = next((ending for ending in beside if COMPANIONS[ending] == QUERY_ID), None)
+        ending = next((ending for ending in companions if COMPANIONS[ending] == QUERY_ID), None)
         if ending is None:
             raise FileFormatError(
                 path,
@@ -374,7 +374,7 @@ def _set_queries(path: Path, table: RowTable, lines: list[int], beside: dict[str
                 "expected `qid:Q` after the label, got none. Write it, or the size of every query to "
                 f"{path.name}.query.",
             )
-        companion = beside.pop(ending)
+        companion = companions.pop(ending)
         sizes = [size for _, size in records(companion, "sizes of queries", _size)]
         if sum(sizes) != len(lines):
             raise FileFormatError(
@@ -395,14 +395,14 @@ def _size(content: str) -> int:
     return value_of(whole_number, content.strip(), "the number of rows of a query", "Write one size a line")
 
 
-def _add_columns(path: Path, table: RowTable, beside: dict[str, Path]) -> None:
+def _add_columns(path: Path, table: RowTable, companions: dict[str, Path]) -> None:
     """Add base scores and weights of companions, which are taken out of the companions."""
     query = table.query_of_rows()
-    for ending in tuple(beside):
+    for ending in tuple(companions):
         column = COMPANIONS[ending]
         if column not in (WEIGHT, BASE_SCORE) or column in table.numbers:
             continue
-        companion = beside.pop(ending)
+        companion = companions.pop(ending)
         values = np.array(
             [value for _, value in records(companion, "numbers", lambda line: _number("value", line.encode()))]
         )

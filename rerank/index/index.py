@@ -258,7 +258,7 @@ class Index(BoundIndex):
             If a query has no topic, or the index has no such document, keeps no documents or has no positions.
 
         """
-        from rerank.index.passages import run_passages
+        from rerank.index.best_passages import run_passages
 
         return run_passages(self, run_of(run), topics_of(topics))
 
@@ -285,7 +285,7 @@ class Index(BoundIndex):
             As `text_features` does; or if the index has no positions.
 
         """
-        from rerank.index.passages import text_passages
+        from rerank.index.best_passages import text_passages
 
         return text_passages(self, query, documents, field)
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rerank.errors import InvalidInputError, shown
+from rerank.index.best_passages import stored_texts, text_passages
 from rerank.index.bound_model import BoundModel
 from rerank.index.collection import Collection
 from rerank.index.index import Index
-from rerank.index.passages import stored_texts, text_passages
 from rerank.index.query_texts import listed
 from rerank.index.text_collection import model_for_texts
 from rerank.lucene.documents import is_text, stored_fields

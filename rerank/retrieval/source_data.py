@@ -36,7 +36,7 @@ from rerank.types.ids import id_array, id_texts
 FIRST = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
 OF_ALL = ("sources", "overlap")
-JUDGED = "judged"  # added by rerank/rankers/fusion.py
+JUDGED = "judged"  # added by rerank/rankers/learned_fusion.py
 DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", JUDGED), 1)}  # in which a document is better
 
 

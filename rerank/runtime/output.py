@@ -104,8 +104,8 @@ def staged_folder(
     error   raised for errors of writing in these folders, and for a full disk
     within  whether the hidden folder is in `target`, which exists, and so on the same disk as its files
     """
-    beside = target / target.name if within else target
-    with _system_errors(target, error, target.parents), _part_with_parents(beside) as raw:
+    place = target / target.name if within else target
+    with _system_errors(target, error, target.parents), _part_with_parents(place) as raw:
         folder = Path(f"{raw.name}.new")
         try:
             folder.mkdir()
@@ -121,8 +121,8 @@ def staged_folder(
 @contextmanager
 def sole_writer(target: Path) -> Iterator[None]:
     """Keep other processes from writing a folder or file during the block; refuse one that another process writes."""
-    beside = target / target.name if target.is_dir() else target
-    is_written = _remove_abandoned(beside)
+    place = target / target.name if target.is_dir() else target
+    is_written = _remove_abandoned(place)
     if is_written:
         raise InvalidInputError(
             f"{target}: expected an output that nobody else writes, got one that another process is writing. Wait for "
@@ -130,7 +130,7 @@ def sole_writer(target: Path) -> Iterator[None]:
         )
     with ExitStack() as stack:
         with _system_errors(target, InvalidInputError, target.parents):
-            stack.enter_context(_part_with_parents(beside))
+            stack.enter_context(_part_with_parents(place))
         yield
 
 

@@ -13,9 +13,9 @@ from rerank.errors import InvalidInputError, check_known, log
 from rerank.explanation.explain import feature_meanings
 from rerank.features.recipe import Recipe
 from rerank.features.text_bm25 import bm25_scores
+from rerank.index.best_passages import document_passages, text_passages
 from rerank.index.excerpts import Matcher, chosen_fields, excerpt
 from rerank.index.index import Index
-from rerank.index.passages import document_passages, text_passages
 from rerank.index.query_texts import QueryTexts, position_ids, texts_of_queries
 from rerank.index.texts import TextOptions, text_features, texts_of_rows
 from rerank.lucene.documents import stored_fields

@@ -134,7 +134,7 @@ class _Krylov:
         self._size = 0  # columns that there are
         self._projected = np.zeros((basis_size, basis_size))
         self._n_coupled = 0  # last columns of the basis that A'A times the newest block is not orthogonal to
-        self._next, self._beside = self._orthonormal(np.zeros((matrix.n_columns, WIDTH)), 1.0)
+        self._next, self._coupling = self._orthonormal(np.zeros((matrix.n_columns, WIDTH)), 1.0)
 
     @property
     def _basis(self) -> Block:
@@ -147,12 +147,12 @@ class _Krylov:
             while self._size < basis_size:
                 self._grow()
             squares, rotation = symmetric_eigen(self._projected)
-            beside = product(self._beside, rotation[-WIDTH:])
-            distances = np.sqrt((beside * beside).sum(axis=0))[:size]
+            coupling = product(self._coupling, rotation[-WIDTH:])
+            distances = np.sqrt((coupling * coupling).sum(axis=0))[:size]
             near = distances <= np.maximum(FAR * squares[:size], ROUNDING * squares[0])
             if near.all() or restart == MOST_RESTARTS:
                 break
-            # Beside the wanted vectors, a share of the others stays.
+            # Besides the wanted vectors, a share of the others stays.
             self._rotate(rotation[:, : WIDTH * int((size + STAYING * (basis_size - size)) // WIDTH)])
             self._projected[:] = 0.0
             np.fill_diagonal(self._projected, squares[: self._size])
@@ -178,7 +178,7 @@ class _Krylov:
         own[:] = (own + own.T) / 2.0
         self._n_coupled = WIDTH
         self._remove(images)
-        self._next, self._beside = self._orthonormal(images, float(np.abs(self._projected).max()))
+        self._next, self._coupling = self._orthonormal(images, float(np.abs(self._projected).max()))
 
     def _orthonormal(self, images: Floats, scale: float) -> tuple[Floats, Floats]:
         """Return an orthonormal basis (n, WIDTH) of the columns and the columns in it, (WIDTH, WIDTH) float64.
@@ -186,8 +186,8 @@ class _Krylov:
         Columns that are rounding next to `scale`, and what depends on others, are replaced by random ones: the space of
         the basis holds all its images, but not all of the vectors. Short columns are made orthogonal to it once more.
         """
-        out, beside = _basis_of(images, ROUNDING * scale)
-        if len(beside) and (beside * beside).sum(axis=1).min() < (SHORT * scale) ** 2:
+        out, coupling = _basis_of(images, ROUNDING * scale)
+        if len(coupling) and (coupling * coupling).sum(axis=1).min() < (SHORT * scale) ** 2:
             self._remove(out)
             out = _rounded_off(out)
         while out.shape[1] < WIDTH:
@@ -196,7 +196,7 @@ class _Krylov:
                 self._remove(drawn)
                 drawn -= product(out, cross_product(out, drawn))
             out = np.hstack([out, _basis_of(drawn, ROUNDING)[0]])
-        return out, np.vstack([beside, np.zeros((WIDTH - len(beside), WIDTH))])
+        return out, np.vstack([coupling, np.zeros((WIDTH - len(coupling), WIDTH))])
 
     def _remove(self, images: Floats) -> None:
         """Take off the images (n, q) what lies in the space of the basis."""

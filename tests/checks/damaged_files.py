@@ -36,7 +36,7 @@ from rerank.types import RankingData
 from rerank.vectors.vectors import Vectors
 from tests.examples import write_collection
 from tests.fuzz.readers import model_seeds, small_data
-from tests.rankers.test_fusion import similar_queries
+from tests.rankers.test_learned_fusion import similar_queries
 
 BLOCK = 512  # bytes
 NUMBER = re.compile(rb"-?\d+(\.\d+)?([eE][-+]?\d+)?")

@@ -37,7 +37,7 @@ PARSERS: dict[str, Callable[[bytes], None]] = {
     "vespa": parsers.vespa,
     "elasticsearch": parsers.elasticsearch,
 }
-PIPELINES = ("elasticsearch-retriever", "opensearch-pipeline")  # weights of runs: tests/rankers/test_fusion.py
+PIPELINES = ("elasticsearch-retriever", "opensearch-pipeline")  # weights of runs: tests/rankers/test_learned_fusion.py
 LIBRARIES = {"onnx": "onnx"}  # formats that a library writes
 FLOAT32 = ("xgboost", "xgboost-dump", "vespa", "ranklib", "solr")
 NO_MISSING = ("ranklib",)

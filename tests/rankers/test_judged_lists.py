@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import rerank
-from rerank.rankers.fusion import JUDGED
 from rerank.rankers.judged_lists import JudgedLists
+from rerank.rankers.learned_fusion import JUDGED
 from rerank.retrieval.source_data import source_data
 from tests.oracles import judged_lists as oracle
 from tests.retrieval.test_sources import random_runs

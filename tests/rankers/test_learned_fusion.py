@@ -13,10 +13,10 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.exchange.models import export_model
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.fusion import JUDGED, Fusion
 from rerank.rankers.fusion_weights import Problem, best_settings, convex_combinations
 from rerank.rankers.imported_weights import ImportedWeights
 from rerank.rankers.judged_lists import DEPTH, JudgedLists
+from rerank.rankers.learned_fusion import JUDGED, Fusion
 from rerank.rankers.ranker import read_model
 from rerank.retrieval.source_data import source_data, source_directions
 from rerank.types import Run
@@ -215,7 +215,7 @@ def test_judged_queries_with_similar_lists_are_compared_where_they_help(
     by_scores = rerank.apply_fusion(rerank.learn_fusion(runs, of_train, judged=False, trees=False), others)
     assert rerank.evaluate(qrels, fused)["nDCG@10"] > rerank.evaluate(qrels, by_scores)["nDCG@10"] + 0.2
     model.save(tmp_path / "fusion.json")
-    monkeypatch.setattr("rerank.rankers.fusion.ROWS_AT_ONCE", 100)  # blocks have no effect
+    monkeypatch.setattr("rerank.rankers.learned_fusion.ROWS_AT_ONCE", 100)  # blocks have no effect
     again = rerank.apply_fusion(tmp_path / "fusion.json", others)
     np.testing.assert_array_equal(again.scores, fused.scores)
     order = np.random.default_rng(1).permutation(80)
