@@ -36,6 +36,11 @@ def read_topics(options: Options, name: str) -> rerank.Topics:
     return rerank.read_topics(folder_of(options, "collections", name, "topics.tsv"))
 
 
+def collections_of(options: Options) -> list[str]:
+    """Return the names of the collections that the real data have."""
+    return sorted(path.parent.name for path in folder_of(options, "collections").glob("*/topics.tsv"))
+
+
 def judged(options: Options, name: str, part: str = "") -> tuple[dict[str, str], rerank.Qrels]:
     """Return the judged topics of a collection, or of a part of it (train, dev or test), and their judgements."""
     file = f"qrels.{part}.txt" if part else "qrels.txt"

@@ -15,6 +15,7 @@ import rerank
 from benchmarks.data import (
     SMALL,
     bm25_features,
+    collections_of,
     features_of,
     joined,
     judged,
@@ -278,14 +279,15 @@ def _stopped(options: Options, train: rerank.RankingData, seed: int) -> rerank.L
     return trained(options, *parts, random_state=seed, early_stopping_rounds=60)
 
 
-@benchmark(data="med, cacm, cranfield, five folds; nfcorpus", peer="BM25, RM3, BM25 with k1 and b tuned")
+@benchmark(data="every collection, five folds; nfcorpus's own parts", peer="BM25, RM3, BM25 with k1 and b tuned")
 def defaults(options: Options) -> Iterator[Row]:
     """What a new user gets: the unsupervised ranking, LambdaMART() and `rerank train` as they are.
 
     The indexes have vectors, and `--only NAME` adds an encoder, as `rerank vectors --encoder` names it. Of nfcorpus,
-    models learn from 10 to 1,000 training queries for the dev queries, and from all for the test queries.
+    models learn from 10 to 1,000 training queries for the dev queries, and from all for the test queries. Any folder
+    of `collections` in `--data` is a collection: corpus.jsonl, topics.tsv and qrels.txt.
     """
-    for name in options.chosen_collections((*SMALL, "nfcorpus")):
+    for name in options.chosen_collections(collections_of(options)):
         with opened(options, name) as index:
             index.learn_vectors(encoder=options.only[0] if options.only else None)
             for label, splits in _splits_of_defaults(options, name).items():

@@ -11,7 +11,14 @@ from typing import Any, TypeVar
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("RERANK_TEST_DATA", ROOT.parent / "shared" / "data"))
-SUPPORT = ("registry", "data", "measuring", "load", "large_collection")  # files without benchmarks
+SUPPORT = (
+    "registry",
+    "data",
+    "debian_collections",
+    "measuring",
+    "load",
+    "large_collection",
+)  # files without benchmarks
 Row = dict[str, Any]
 T = TypeVar("T")
 
