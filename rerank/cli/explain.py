@@ -66,7 +66,7 @@ def command(
     from rerank.evaluation.page import write_account
     from rerank.index.bound import is_index
 
-    if dependence is None and (query["query"] or query["documents"] or (len(files) == 3 and is_index(files[0]))):
+    if dependence is None and (query["query"] or query["documents"] or (len(files) > 1 and is_index(files[0]))):
         refuse_beside("--query", ("measures",))
         write_account(_explained(files, **query), output or "-")
         return
@@ -102,7 +102,10 @@ def _explained(
 ) -> Explanation:
     """Return why a document is ranked where it is."""
     if len(files) != 3:
-        raise click.UsageError(f"arguments: expected INDEX MODEL TOPICS, got {len(files)} names.")
+        raise click.UsageError(
+            f"arguments: expected INDEX MODEL TOPICS, got {len(files)} names. Name query and documents by --query and "
+            "--documents."
+        )
     if not query or not documents:
         raise click.UsageError(f"Missing option '--{'documents' if query else 'query'}'.")
     index, model, topics = files

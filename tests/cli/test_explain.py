@@ -105,6 +105,7 @@ def test_explain_shows_how_scores_depend_on_a_feature(command: Command, world: P
         ("model.json data.npz --dependence x -m AP", "-m: expected it without --dependence"),
         ("model.json none.npz --dependence x", "none.npz: expected"),
         ("model.json data.npz --query q1 --documents d1", "arguments: expected INDEX MODEL TOPICS, got 2 names"),
+        ("index model.json topics.tsv q1 d1", "got 5 names. Name query and documents by --query and --documents"),
     ],
 )
 def test_dependence_that_cannot_be_shown_is_one_line(command: Command, arguments: str, message: str) -> None:
