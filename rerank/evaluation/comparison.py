@@ -260,6 +260,7 @@ def compare_results(
 MARKS = ((0.01, ("**", "††")), (0.05, ("*", "†")))  # of a better and a worse run, for corrected p-values below bounds
 MARKED = "* and **: better than {} with corrected p below 0.05 and 0.01; † and ††: worse"
 FORMATS = ("table", "tsv", "csv", "json", "latex", "markdown")
+MOST_COLUMNS = 10  # measures side by side
 _BOLD = "\ue000", "\ue001"  # private characters, which become a command when tabulate has escaped the cells
 TABLES = {"table": "simple", "latex": "latex_booktabs", "markdown": "github"}  # forms of tabulate
 
@@ -360,12 +361,13 @@ def _comparison_text(comparison: Comparison, form: str) -> str:
     rows = mean_rows(comparison, marked=form == "latex")
     if form == "latex":
         rows = [_with_best(comparison, *row) for row in rows]
-    tables = [(rows, ["run", *comparison.measures])]
+    tables = [means_table(comparison, rows)]
     lines = notes(comparison)
     if comparison.pairs:
         tables.append(([difference_cells(comparison, *pair) for pair in comparison.pairs], DIFFERENCE_HEADER))
     if form == "markdown":  # whose columns stand between bars
-        tables = [([[row[0].replace("|", r"\|"), *row[1:]] for row in cells], header) for cells, header in tables]
+        bare = [[[cell.replace("|", r"\|") for cell in row] for row in (header, *cells)] for cells, header in tables]
+        tables = [(cells, header) for header, *cells in bare]
     parts = [text_table(cells, header, form=TABLES[form]) for cells, header in tables]
     if form == "latex":
         against = comparison.baseline
@@ -420,6 +422,15 @@ def mean_rows(comparison: Comparison, marked: bool) -> list[list[str]]:
                 means[number] += next((marks[is_worse] for bound, marks in MARKS if p_value < bound), "")
         rows.append([run, *means])
     return rows
+
+
+def means_table(comparison: Comparison, rows: list[list[str]]) -> tuple[list[list[str]], list[str]]:
+    """Return the rows of `mean_rows` and their header, turned where the measures are many: a row for each of them."""
+    header = ["run", *comparison.measures]
+    if len(comparison.measures) <= MOST_COLUMNS:
+        return rows, header
+    (_, *runs), *turned = map(list, zip(header, *rows, strict=True))
+    return turned, ["measure", *runs]
 
 
 def _per_query_table(name: str, result: EvaluationResult, form: str) -> str:

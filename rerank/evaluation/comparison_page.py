@@ -11,6 +11,7 @@ from rerank.evaluation.comparison import (
     difference_cells,
     figure,
     mean_rows,
+    means_table,
     notes,
 )
 from rerank.evaluation.page import Axis, Chart, DotChart, Section, page_text, ticks
@@ -106,8 +107,8 @@ def report(
         subtitle += f", {len(comparison.results)} runs, compared with {comparison.baseline}"
     marks = [f"{MARKED.format(comparison.baseline)}."] if comparison.pairs else []
     drawn = charts(comparison)
-    rows = mean_rows(comparison, marked=True)
-    sections = [Section("Summary", marks, rows, ["run", *comparison.measures], 1, drawn[:1])]
+    means = means_table(comparison, mean_rows(comparison, marked=True))
+    sections = [Section("Summary", marks, *means, 1, drawn[:1])]
     if comparison.pairs:
         rows = [difference_cells(comparison, *pair) for pair in comparison.pairs]
         sections.append(Section("Differences", (), rows, DIFFERENCE_HEADER, 2, drawn[1:]))

@@ -90,6 +90,19 @@ def test_markdown_keeps_its_columns_when_a_name_has_a_bar() -> None:
     assert "a|b" not in text
 
 
+def test_measures_are_rows_when_they_are_many() -> None:
+    qrels, runs = world()
+    named = {"base": runs["base"], "a|b": runs["better"]}
+    measures = [f"nDCG@{depth}" for depth in range(1, 12)]
+    few, many = (rerank.compare(qrels, named, some) for some in (measures[:10], measures))
+    assert str(few).split()[:2] == ["run", "nDCG@1"]
+    assert str(many).split()[:3] == ["measure", "base", "a|b"]
+    rows = [line.split() for line in str(many).splitlines()[2:13]]
+    assert rows == [[name, *(f"{result[name]:.4f}" for result in many.results.values())] for name in measures]
+    assert render(many, "markdown").splitlines()[0].split() == ["|", "measure", "|", "base", "|", r"a\|b", "|"]
+    assert "measure & base & a|b" in " ".join(render(many, "latex").split())
+
+
 def test_runs_that_answer_other_queries_are_named() -> None:
     qrels, runs = world()
     fewer = {query: runs["better"][query] for query in list(qrels)[5:]}
