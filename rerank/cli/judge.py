@@ -85,6 +85,7 @@ def command(
     """
     from rerank.runtime.output import sole_writer
     from rerank.training.judging import Judge, Judgements, pool, read_labels
+    from rerank.types.ids import warn_apart
 
     if str(output) == "-":
         raise click.UsageError("--output: expected a file, got - (stdout). Name a file.")
@@ -92,6 +93,7 @@ def command(
     queries = rerank.read_topics(topics)
     runs = read_named_runs(run_files)
     others = {} if qrels is None else read_labels(qrels)
+    warn_apart("qrels", queries, others)
     with sole_writer(output.resolve()), rerank.Index.open(index, runs=runs) as opened:
         judgements = Judgements(output)
         for item in run_files:

@@ -225,6 +225,9 @@ def _train_on_data(
     for form, is_used in (("--tune", tuning is not None), ("--cluster", cluster is not None)):
         if is_used:
             refuse_beside(form, WITHOUT_EFFECT[form])
+    from rerank.files.data import DATA_ENDINGS
+    from rerank.files.rows import data_files
+
     memory, validate = options["memory"], options["validate"]
     files = {
         "training data": " ".join(map(str, data)),
@@ -236,6 +239,11 @@ def _train_on_data(
     }
     with errors_with_files(files):
         rows = rerank.read_data(data, memory is not None)
+        read = {file.resolve() for file in data_files(data, DATA_ENDINGS)}
+        if validate is not None and any(file.resolve() in read for file in data_files(validate, DATA_ENDINGS)):
+            log.warning(
+                "--validate: expected other data than those of the training, got %s, which is in both.", validate
+            )
         valid = None if validate is None else rerank.read_data(validate, memory is not None)
         pairs = read_if(rerank.read_preferences, options["preferences"])
         if tuning is not None:

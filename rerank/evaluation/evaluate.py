@@ -21,7 +21,7 @@ from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import Reliability
 from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, SubtopicQrels, counted, joined_rows, pointers, query_rows
 from rerank.types.data_frames import new_frame
-from rerank.types.ids import same_ids, written_apart
+from rerank.types.ids import same_ids, warn_apart
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 ROUNDED_BY = {"nearest": "trec_eval 10", "up": "trec_eval 9"}  # levels of recall, by the parameter `rounding`
@@ -160,7 +160,8 @@ class EvaluationResult(Shown):
         return self.values[self._name(measure)]
 
     def _name(self, measure: object) -> str:
-        name = measure if isinstance(measure, str) and measure in self.values else parse_measure(measure).name
+        is_name = isinstance(measure, str) and measure in self.values
+        name = measure if is_name else parse_measure(measure, self.options.level).name
         if name not in self.kinds:
             raise InvalidInputError(
                 f"measure {name}: expected one of {', '.join(self.kinds)}. Evaluate with it to have it."
@@ -298,8 +299,8 @@ def ranked_lists(
         if not options.complete or not len(qrels):
             raise InvalidInputError(fault)
         log.warning("%s All queries count 0.", fault)
-    elif not answered.all() and (apart := written_apart(run, qrels)):
-        log.warning("run %s: %s", run.name, apart)
+    elif not answered.all():
+        warn_apart(f"run {run.name}", run, qrels)
     if len(qrels.labels) and qrels.labels.max() <= 0:
         log.warning("qrels: expected a document with a label above 0, got none. Check the order of the columns.")
     run = run.without_own() if options.remove_query else run

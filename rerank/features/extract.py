@@ -22,6 +22,7 @@ from rerank.features.resolved_recipe import Records, resolved
 from rerank.runtime.progress import track
 from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
 from rerank.types import Floats, ForwardIndex, Ints, Qrels, RankingData, Run, pointers, query_blocks, query_rows
+from rerank.types.ids import warn_apart
 from rerank.types.order import scores_and_ranks
 from rerank.vectors.query_vectors import query_vectors
 
@@ -240,6 +241,7 @@ def rows_without_features(
 
 def scores_in(other: Run, run: Run | RankingData) -> Floats:
     """Return score and rank in another run of each row of a run, (n_rows, 2) float64; NaN where it has no such row."""
+    warn_apart(f"run {other.name}", run, other)
     other = other.select(other.query_numbers(run))
     other = other.take(other.trec_order())
     table = np.full((run.n_rows, 2), np.nan)

@@ -27,7 +27,7 @@ from rerank.runtime.codec import restored
 from rerank.runtime.fields import SchemaError
 from rerank.runtime.json_files import JsonFile, checksum_of
 from rerank.types import ForwardIndex, Qrels
-from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, same_ids
+from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, same_ids, warn_apart
 from rerank.types.query_folds import folds_of_groups
 from rerank.types.ranking_data import MOST_LABEL
 
@@ -93,6 +93,7 @@ class History:
         topics = topics_of(topics)
         qrels = qrels_of(qrels)
         query_ids = [query_id for query_id in topics if query_id in qrels]
+        warn_apart("topics", topics, qrels)
         terms = index.searcher.analyze([topics[query_id] for query_id in query_ids]) if query_ids else []
         history = cls.of_terms(index.forward, dict(zip(query_ids, terms, strict=True)), qrels)
         named = [doc_id for relevant in history.doc_ids for doc_id in relevant]

@@ -162,9 +162,9 @@ def parse_measures(names: object, level: int = 1) -> list[Measure]:
     return list(measures.values())
 
 
-def parse_measure(name: object) -> Measure:
+def parse_measure(name: object, level: int = 1) -> Measure:
     """Return the measure that a name describes."""
-    measures = _measures_of(name)
+    measures = parse_measures([name], level)
     if len(measures) > 1:
         raise InvalidInputError(
             f"measure: expected one measure, got several in {name!r}. Name one with its cutoff, e.g. P@10."

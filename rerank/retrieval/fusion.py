@@ -38,7 +38,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.retrieval.pool import Pool, QueryRows, pooled
 from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, Run, pointers, query_blocks
-from rerank.types.ids import id_array, id_texts, same_ids, sort_keys
+from rerank.types.ids import id_array, id_texts, same_ids, sort_keys, warn_apart
 
 BATCH_ROWS = 1 << 16  # rows that are pooled at a time, so that temporary arrays fit in a core's cache
 RRF_K = 60
@@ -246,6 +246,8 @@ def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
             "says nothing.",
             run.name,
         )
+    for run in records[1:]:
+        warn_apart(f"run {run.name}", run, records[0])
     if max(Counter(query_id for run in records for query_id in run).values()) == 1:
         log.warning("runs: expected queries that two of them hold, got none; check that they are of the same topics.")
     return records
@@ -412,6 +414,7 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
         raise InvalidInputError(
             f"qrels: expected judgements of a query of the runs, got none. {same_ids(query_ids.tolist(), judgements)}"
         )
+    warn_apart("runs", query_ids.tolist(), judgements)
     labels = judgements.lookup(query_ids, query_ptr, doc_ids)[0].astype(np.float64)
     lines = best_alpha.Lines(query_ptr, a, b, labels, judged.astype(np.float64), *judgements.ideal(query_ids))
     best = best_alpha.best_alpha(lines, measure)

@@ -31,7 +31,7 @@ from rerank.metrics.ranked_lists import ranks
 from rerank.retrieval.fusion import RRF_K, checked_runs, min_max, z_score
 from rerank.retrieval.pool import Pool, QueryRows, pooled
 from rerank.types import Floats, RankingData, Run, pointers, query_rows
-from rerank.types.ids import id_array, id_texts
+from rerank.types.ids import id_array, id_texts, warn_apart
 
 FIRST = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
@@ -168,6 +168,7 @@ def _overlaps(pool: Pool, n_queries: int) -> Floats:
 def _labelled(data: RankingData, qrels: QrelsLike) -> RankingData:
     """Return the judged queries of data, with labels."""
     judgements = qrels_of(qrels)
+    warn_apart("runs", data, judgements)
     judged = data.select(np.flatnonzero([query_id in judgements for query_id in data]))
     labels, _ = judgements.lookup(judged.query_ids, judged.query_ptr, judged.doc_ids)
     ideal_labels, ideal_ptr = judgements.ideal(judged.query_ids)

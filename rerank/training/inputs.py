@@ -23,7 +23,7 @@ from rerank.retrieval.union import UnionRun
 from rerank.training.cross_validation import FoldData, FoldHistories, histories_of_folds
 from rerank.training.folds import groups_of_topics
 from rerank.types import BM25, Qrels, RankingData, Run, Topics, query_blocks
-from rerank.types.ids import same_ids, written_apart
+from rerank.types.ids import same_ids, warn_apart
 from rerank.types.retriever import MOST_DOCUMENTS
 
 TRAINED = 100  # first documents of each query and source
@@ -187,6 +187,5 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     without = len(topics) - len(judged)
     if without:
         log.info("topics: %d of %d have no judgements and are left out.", without, len(topics))
-        if apart := written_apart(topics, qrels):
-            log.warning("topics: %s", apart)
+        warn_apart("topics", topics, qrels)
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})

@@ -49,6 +49,7 @@ from rerank.training.inputs import TRAINED, TrainingInputs, by_text, judged_quer
 from rerank.training.teacher import with_gains
 from rerank.training.tuning import Tuning, check_tuning, fit_best
 from rerank.types import RankingData, Run, Topics
+from rerank.types.ids import warn_apart
 
 LEARNER = "lambdamart"  # of many judged queries, of clicks, and where hyper-parameters are tuned
 NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
@@ -231,6 +232,7 @@ def _train_without_judgements(
     """Return a model of a teacher's gains, or of the labels of a log's clicks."""
     labelled = labels if isinstance(labels, Run) else set(labels.query_ids[np.unique(labels.query)].tolist())
     topics = Topics({query_id: text for query_id, text in by_text(inputs.topics).items() if query_id in labelled})
+    warn_apart("topics", inputs.topics, labelled)
     learned = measured = None  # the data to learn from, and those whose labels the estimate measures
     run = Run.of({})
     if len(topics):

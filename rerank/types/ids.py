@@ -8,7 +8,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import shown
+from rerank.errors import log, shown
 from rerank.types.query_rows import Ints
 
 Ids = NDArray[np.str_]
@@ -103,11 +103,18 @@ def first_broken(names: Iterable[str], form: re.Pattern[str] = ID) -> str | None
 def written_apart(names: Iterable[str], others: Iterable[str]) -> str:
     """Say that an id is one of others written in another way, as 051, "51" or 51.0 for 51; "" where none is."""
     known = set(others)
-    plain = {_plain(other): other for other in known}
-    pairs = ((name, plain.get(_plain(name))) for name in names if name not in known)
+    missing = [name for name in names if name not in known]
+    plain = {_plain(other): other for other in known} if missing else {}
+    pairs = ((name, plain.get(_plain(name))) for name in missing)
     pair = next((pair for pair in pairs if pair[1] is not None), None)
     alone = "differ in zeros, quotes, case or Unicode's form alone: write them in one way"
     return "" if pair is None else f"{shown(pair[0])} and {shown(pair[1])} {alone}"
+
+
+def warn_apart(what: str, names: Iterable[str], others: Iterable[str]) -> None:
+    """Log a warning where an id is one of others written in another way: what is matched by id then lacks it."""
+    if apart := written_apart(names, others):
+        log.warning("%s: %s", what, apart)
 
 
 def _plain(name: str) -> str:

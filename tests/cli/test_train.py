@@ -115,3 +115,15 @@ def test_train_prints_the_metric_on_validation_data_under_its_name(
     words = *SMALL, "--validate", "data.npz", "--metric", metric
     done = command("train", "data.npz", *words, "-o", str(tmp_path / "m.json"))
     assert (done.code, re.search(r", nDCG@10 0\.\d{4} on data\.npz", done.err) is not None) == (0, True), done.err
+    assert "--validate: expected other data than those of the training, got data.npz, which is in both." in done.err
+
+
+def test_training_on_a_folder_that_holds_the_validation_data_is_named(
+    command: Command, world: Path, tmp_path: Path
+) -> None:
+    data = read_data(world / "data.npz")
+    for name, queries in (("train", range(5)), ("vali", range(5, 10))):
+        write_data(data.select(queries), tmp_path / f"{name}.npz")
+    for given, is_named in ((tmp_path, True), (tmp_path / "train.npz", False)):
+        done = command(f"train {given} --validate {tmp_path}/vali.npz -o {tmp_path}/model.json {' '.join(SMALL)}")
+        assert (done.code, "vali.npz, which is in both" in done.err) == (0, is_named), done.err

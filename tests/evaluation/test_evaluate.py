@@ -87,6 +87,14 @@ def test_an_option_that_is_no_truth_value_is_refused(name: str) -> None:
         evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, **{name: "no"})  # type: ignore[arg-type]
 
 
+def test_a_measure_of_another_level_is_read_by_the_name_that_it_was_asked_by() -> None:
+    result = evaluate({"q": {"d": 1, "e": 2}}, {"q": {"d": 2.0, "e": 1.0}}, ["AP", "RR(rel=1)"], level=2)
+    assert result["AP"] == result["map"] == result["AP(rel=2)"] == result.per_query["AP"]["q"] == 0.5
+    assert result["RR(rel=1)"] == 1.0
+    with pytest.raises(InvalidInputError, match=r"measure AP: expected one of AP\(rel=2\), RR\."):
+        result["AP(rel=1)"]
+
+
 def test_policy_says_which_rules_are_in_force() -> None:
     names = ["AP", "GMAP", "NumQ", "iprec_at_recall_0.10", "11pt_avg", "AvgIPrec(rounding='up')"]
     result = evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, names, depth=5, judged_only=True, level=2)

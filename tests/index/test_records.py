@@ -123,6 +123,24 @@ def test_base_without_its_file_is_refused(kind: str, index: rerank.Index, files:
         rerank.LambdaMART(base=f"{kind}:nowhere").fit(data)
 
 
+def test_queries_that_are_written_in_two_ways_are_named(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    topics = {f"{number}": text for number, text in enumerate(collection.topics.values(), 1)}
+    run = index.search(topics, k=5)
+    padded = rerank.Run.of({f"{query_id:0>2}": run[query_id] for query_id in run})
+    qrels = {f"{number:0>2}": labels for number, labels in enumerate(collection.qrels.values(), 1)}
+    rerank.History.learn(index, topics, qrels)
+    index.using(runs={"other": padded}).features(run, topics)
+    with pytest.raises(rerank.errors.InvalidInputError, match="expected at least 10 topics with different scores"):
+        rerank.train(index, topics, padded, candidates="bm25", k=5)
+    assert [message.partition(" differ")[0] for message in caplog.messages if "differ in zeros" in message] == [
+        "topics: '1' and '01'",
+        "run rerank: '1' and '01'",
+        "topics: '1' and '01'",
+    ]
+
+
 def test_features_say_how_many_queries_and_documents_are_judged(
     index: rerank.Index, collection: Tiny, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

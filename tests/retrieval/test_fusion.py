@@ -188,6 +188,21 @@ def test_runs_that_cannot_be_what_was_meant_are_logged(caplog: pytest.LogCapture
     assert "expected queries that two of them hold, got none" in caplog.messages[1]
 
 
+def test_queries_that_are_written_in_two_ways_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    def run(*query_ids: str) -> dict[str, dict[str, float]]:
+        return {query_id: {"a": 2.0, "b": 1.0} for query_id in query_ids}
+
+    qrels = {query_id: {"b": 1} for query_id in ("7", "12")}
+    rerank.fuse([run("07", "12"), run("7", "12")])
+    rerank.combine(run("07", "12"), run("07", "12"), qrels)
+    rerank.learn_fusion([run("07", "12"), run("07", "12")], qrels, judged=False)
+    assert [message.partition(" differ")[0] for message in caplog.messages if "differ in zeros" in message] == [
+        "run rerank: '7' and '07'",
+        "runs: '07' and '7'",
+        "runs: '07' and '7'",
+    ]
+
+
 @pytest.mark.parametrize(
     ("norm", "value"), [("minmax", 1.0), ("zscore", 1.0), ("sum", 0.5), ("rank", 1.0), ("max", 1.0)]
 )
