@@ -238,6 +238,10 @@ def is_frame(value: Any) -> bool:
 
 def names_of(frame: Frame) -> list[Any]:
     """Return the names of a data frame's columns; `columns` of Arrow are the columns themselves."""
+    if not is_frame(frame):
+        raise InvalidInputError(
+            f"data frame: expected one, got {type(frame).__name__}. Pass pandas.DataFrame(rows), or of a plan collect()."
+        )
     return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 
 
