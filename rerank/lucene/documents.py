@@ -1,6 +1,7 @@
 """Documents of an index: checked and written as the JSON that Anserini's JsonCollection reads, and read again."""
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ ID_EXPECTED = (
 )
 _RESERVED_BY_ANSERINI = ("raw", "entity")
 _OF_ENGINES = ("_", "@")  # begin names of numbers that engines add: _version_, _distance, _rankingScore, @search.score
+_MARKUP = re.compile(r"</[A-Za-z][A-Za-z0-9]*\s*>|<br\s*/?>|&(nbsp|amp|lt|gt|quot|#\d+);")
 MOST_FIELDS = 1000  # each takes a pass over the index, and files of its own
 DOCUMENTS_A_FILE = 1000
 
@@ -107,6 +109,7 @@ class _DocumentReader:
         self._chosen_numbers = None if numbers is None else tuple(numbers)
         self._seen: dict[str, None] = {}  # fields
         self._seen_numbers: set[str] = set()
+        self._marked: dict[str, str] = {}  # by location: the first markup of each document that holds some
         self._left_out: dict[str, str] = {}  # by field: the type of its first value that is neither text nor a number
         self._ids: set[str] = set()
         self._has_text = False
@@ -138,6 +141,8 @@ class _DocumentReader:
                     "Add one, or name its fields"
                 )
         self._has_text = self._has_text or bool(contents)
+        if isinstance(contents, str) and (markup := _MARKUP.search(contents)):
+            self._marked[self._location] = markup[0]
         members = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts, **self._numbers(document)}
         return doc_id, json.dumps(members, ensure_ascii=True) + "\n"
 
@@ -152,6 +157,21 @@ class _DocumentReader:
             for name in chosen or ():
                 if self._n_documents and name not in seen:
                     raise unknown_name(what, name, seen)
+        if len(self._marked) > self._n_documents / 10:
+            log.warning(
+                "documents: %d of %d hold markup, whose names are words of the index, e.g. %s (%s). Take it out first, "
+                "e.g. by html.unescape(re.sub('<[^>]*>', ' ', text)).",
+                len(self._marked),
+                self._n_documents,
+                *next(iter(self._marked.items())),
+            )
+        both = sorted(self._seen.keys() & self._seen_numbers)
+        if both and self._chosen is None:
+            log.warning(
+                "documents: expected text or a number in all, got both of %s: a number that is text is no feature. "
+                "Write it without quotes, units and commas.",
+                ", ".join(both),
+            )
         if self._left_out:
             names = ", ".join(f"{name} ({kind})" for name, kind in self._left_out.items())
             log.warning("documents: left out values that are neither text nor numbers, of %s", names)

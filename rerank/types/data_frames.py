@@ -240,7 +240,7 @@ def names_of(frame: Frame) -> list[Any]:
     """Return the names of a data frame's columns; `columns` of Arrow are the columns themselves."""
     if not is_frame(frame):
         raise InvalidInputError(
-            f"data frame: expected one, got {type(frame).__name__}. Pass pandas.DataFrame(rows), or of a plan collect()."
+            f"data frame: expected one, got {type(frame).__name__}. Pass pandas.DataFrame(rows), or collect() a plan."
         )
     return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
 

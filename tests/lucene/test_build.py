@@ -212,6 +212,21 @@ def test_build_takes_frames_and_numbers_of_numpy(tmp_path: Path, caplog: pytest.
     assert "left out values that are neither text nor numbers, of flag (bool), names (list)" in caplog.text
 
 
+def test_markup_and_numbers_that_are_text_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    pages = [{"id": number, "body": f"<p>wing &amp; tail {number}</p>", "price": number} for number in range(3)]
+    build_index([*pages, {"id": 3, "body": "a < b", "price": "4.50"}], tmp_path / "pages")
+    assert [message.partition(", ")[0] for message in caplog.messages] == [
+        "documents: 3 of 4 hold markup",
+        "documents: expected text or a number in all",
+    ]
+    assert "e.g. documents: number 1 (&amp;)" in caplog.messages[0]
+    assert "got both of price:" in caplog.messages[1]
+    caplog.clear()
+    build_index([*pages[:1], *({"id": number, "body": "plain"} for number in range(3, 13))], tmp_path / "few")
+    build_index([{"id": 1, "body": "wing", "price": 2}], tmp_path / "chosen", fields=["body"])
+    assert not caplog.messages
+
+
 def test_ids_and_what_engines_add_are_neither_fields_nor_numbers(tmp_path: Path) -> None:
     passage = {"pid": "p_0", "passage": "wing tail", "spans": "(0,4),(5,9)", "docid": "d_0"}  # of MS MARCO v2
     hit = {"id": "1", "docno": "X-1", "title": "wing", "_version_": 17, "@search.score": 1.5, "_distance": 0.2}

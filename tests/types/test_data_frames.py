@@ -171,6 +171,15 @@ def test_streams_of_rows_are_no_frames() -> None:
     assert not is_frame(Stream())
 
 
+@pytest.mark.parametrize("kind", [Topics, Qrels, Run])
+def test_rows_that_are_no_frame_are_refused_as_one(kind: Any) -> None:
+    for rows in ([{"qid": "1", "docno": "a", "label": 1, "query": "x", "score": 1.0}], np.zeros(2)):
+        with pytest.raises(
+            InvalidInputError, match=rf"data frame: expected one, got {type(rows).__name__}\. Pass pandas"
+        ):
+            kind.from_frame(rows)
+
+
 def test_rows_of_a_frame_have_its_named_index_and_none_where_a_value_is_missing() -> None:
     frame = pd.DataFrame({"docno": ["a", "b"], "title": ["heat", None], "year": [1967, np.nan]}).set_index("docno")
     first, second = frame_rows(frame)
