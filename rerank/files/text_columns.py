@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError
+from rerank.errors import FileFormatError, log
 from rerank.files.line_records import check_ids, is_header, refuse_repeats
 from rerank.files.source import FileLike, LineFault, check_file, chunks, of_line, text, value_of
 from rerank.runtime.threads import NUMPY_THREADS
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Floats, Ints, counted, pointers
 from rerank.types.data_frames import DOC_ID, LABEL, QUERY_ID, RANK, SCORE, first_column, plain_name
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes
 
@@ -320,10 +320,21 @@ def _as_bytes(words: Words) -> Bytes:
 def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) -> Rows:
     """Split a chunk line by line; each row is a group of its own."""
     rows = []
+    commented = []  # lines of comments that may be rows of a query whose id begins with #
     for line, raw in enumerate(chunk.split(b"\n"), first_line):
         fields = raw.split()
         if fields and not raw.startswith(b"#"):
             rows.append((range(line, line + 1), *of_line(path, line, _checked, fields, layout)))
+        elif len(fields) == len(layout.columns) and layout.parse(fields[layout.value]) is not None:
+            commented.append(line)
+    if commented:
+        log.warning(
+            "%s:%d: a line that begins with # is a comment, but has the columns of a row (%s). Where it is one, "
+            "write the id of the query without #.",
+            path,
+            commented[0],
+            counted(len(commented), "such line"),
+        )
     lines, values, queries, docs, tags = map(list, zip(*rows, strict=True)) if rows else ([] for _ in range(5))
     doc_ids = id_bytes(id_array(docs))
     codes = row_codes(np.zeros(len(rows), dtype=np.int64), doc_ids)

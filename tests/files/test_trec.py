@@ -116,6 +116,16 @@ def test_blank_lines_comments_and_a_missing_last_newline_change_nothing(tmp_path
     assert as_dict(read_run(written(tmp_path, text))) == oracle.read_run(GOOD_RUN)
 
 
+def test_comments_that_may_be_rows_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "bm25.run"
+    qrels.write_text("# made by hand, see notes\n#\n1 0 a 1\n#tag 0 a 1\n#tag 0 b 2\n")
+    run.write_text("1 Q0 a 1 2.5 bm25\n#tag Q0 a 1 2.5 bm25\n")
+    assert (list(read_qrels(qrels)), list(read_run(run))) == (["1"], ["1"])
+    expected = "a line that begins with # is a comment, but has the columns of a row"
+    assert f"qrels.txt:4: {expected} (2 such lines)" in caplog.messages[0]
+    assert f"bm25.run:2: {expected} (1 such line)" in caplog.messages[1]
+
+
 def test_run_bears_the_tag_of_its_first_row(tmp_path: Path) -> None:
     assert read_run(written(tmp_path, GOOD_RUN.replace("tag", "BM25"))).name == "BM25"
     assert read_run(written(tmp_path, "# c\n" + GOOD_RUN.replace("tag", "BM25"))).name == "BM25"
