@@ -290,9 +290,20 @@ class BoundIndex(Collection):
         Returns
         -------
         Run
-            The documents.
+            The documents, each id once in a query.
 
         """
+        run = self._hits(topics, candidates)
+        once = run.each_once()
+        if once.n_rows < run.n_rows:
+            self.warn_once(
+                f"{self.path}: expected an id for each document, got hits with the same id: the first of them counts. "
+                "Build the index with each id once; `rerank doctor` names them."
+            )
+        return once
+
+    def _hits(self, topics: Topics, candidates: Candidates) -> Run:
+        """Return what the sources find."""
         options: dict[str, Any] = {
             "k1": candidates.k1,
             "b": candidates.b,

@@ -71,6 +71,11 @@ class UnionRun(Run):
         sources = {name: run.without_own() for name, run in self.sources.items()}
         return replace(super().without_own(), sources=sources)
 
+    def each_once(self) -> Self:
+        """Return the run and its sources with the first row of each document of a query, see `Run.each_once`."""
+        sources = {name: run.each_once() for name, run in self.sources.items()}
+        return replace(super().each_once(), sources=sources)
+
     @classmethod
     def joined(cls, runs: Sequence[Self]) -> Self:
         """Return the queries of several unions of the same sources as one, see `Run.joined`."""

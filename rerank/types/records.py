@@ -33,7 +33,7 @@ from rerank.types.data_frames import (
     number_column,
     rows_as_frame,
 )
-from rerank.types.ids import Ids, id_array, id_bytes, sort_keys
+from rerank.types.ids import Ids, id_array, id_bytes, repeated_row, row_codes, sort_keys
 from rerank.types.order import trec_order
 from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_rows, rows_of_groups
 from rerank.types.query_table import QueryTable, group_rows, numbered
@@ -623,6 +623,22 @@ class Run(QueryValues[float]):
 
         """
         return self.of_rows(np.delete(np.arange(self.n_rows), self.own_rows()))
+
+    def each_once(self) -> Self:
+        """Return the run with the first row of each document of a query.
+
+        An index may hold several documents of one id, and files of runs do not.
+
+        Returns
+        -------
+        Run
+            The rows, in their order; this run where no document is repeated.
+
+        """
+        query = query_rows(self.query_ptr)
+        if repeated_row(query, self.stored_ids) is None:
+            return self
+        return self.of_rows(np.sort(np.unique(row_codes(query, self.stored_ids), return_index=True)[1]))
 
     @classmethod
     def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, scores: ArrayLike, name: str = UNNAMED) -> Run:

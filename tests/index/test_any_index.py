@@ -57,6 +57,20 @@ def test_features_of_an_index_leave_out_what_it_does_not_hold(
     assert np.isfinite(data.column("bm25.contents")).all()
 
 
+@pytest.mark.parametrize("candidates", ["bm25", "rm3", "bm25:9,rm3:9"])
+def test_a_document_of_several_with_one_id_is_once_in_a_run(
+    candidates: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = (("a", "heat flow"), ("b", "heat of a wing"), ("a", "heat flow again, heat"), ("c", "wing"))
+    anserini.build([{"id": name, "contents": text} for name, text in texts], tmp_path / "index", "-storeDocvectors")
+    with rerank.Index.open(tmp_path / "index") as index:
+        found = index.search({"q": "heat", "r": "wing"}, candidates=candidates)
+        data = index.features(found, {"q": "heat", "r": "wing"})
+    assert sorted(found.doc_ids[found.rows("q")].tolist()) == ["a", "b"]
+    assert data.doc_ids.tolist() == found.doc_ids.tolist()
+    assert caplog.text.count("expected an id for each document, got hits with the same id") == 1
+
+
 def test_language_is_kept_with_an_index_of_anserinis(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
