@@ -160,8 +160,9 @@ class EvaluationResult(Shown):
         return self.values[self._name(measure)]
 
     def _name(self, measure: object) -> str:
-        is_name = isinstance(measure, str) and measure in self.values
-        name = measure if is_name else parse_measure(measure, self.options.level).name
+        if isinstance(measure, str) and measure in self.values:
+            return measure
+        name = parse_measure(measure, self.options.level).name
         if name not in self.kinds:
             raise InvalidInputError(
                 f"measure {name}: expected one of {', '.join(self.kinds)}. Evaluate with it to have it."

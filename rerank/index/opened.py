@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, log
 from rerank.history.neighbours import Neighbours, document_neighbours
 from rerank.index.resources import PASSAGES, kept_text, resource_folder
-from rerank.lucene.arrays import open_forward
+from rerank.lucene.arrays import made_from_index, open_forward
+from rerank.lucene.documents import stored_fields
 from rerank.lucene.search import Searcher
 from rerank.lucene.texts import TextAnalyser
 from rerank.runtime.fields import Record
 from rerank.runtime.store import Kind, Stored, kept
-from rerank.types import ForwardIndex, Ints, Passages
+from rerank.types import CONTENTS, ForwardIndex, Ints, Passages
 from rerank.vectors.encoded_documents import encoded_documents
 from rerank.vectors.encoder import Encoder
 
@@ -31,6 +32,8 @@ NEIGHBOURS = Kind(
     Record({}),
     lambda _: {"docs": Stored(np.int32, ("n_docs", "n")), "cosines": Stored(np.float32, ("n_docs", "n"))},
 )
+SAMPLE = 20  # documents whose terms are compared with those of their texts
+LEAST_SHARE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +50,34 @@ class OpenedIndex:
     def forward(self) -> ForwardIndex:
         """The forward arrays."""
         forward = open_forward(self.path, commit=self.commit)
+        if made_from_index(self.path, self.commit):
+            self._check_analyser(forward)
         if self.language is None:
             return forward
         return replace(forward, fingerprint={**forward.fingerprint, "language": self.language})
+
+    def _check_analyser(self, forward: ForwardIndex) -> None:
+        """Warn where the terms of an index are not those of its texts: Anserini stores no analyser with it."""
+        numbers = np.flatnonzero(forward.doc_ids[:SAMPLE] != "")
+        stored = self.searcher.documents(forward.lucene_docs[numbers].tolist())
+        texts = [" ".join(map(str, stored_fields(text).values())) for text in stored]
+        contents = forward.fields[CONTENTS]
+        n_terms = n_found = 0
+        for number, analysed in zip(numbers.tolist(), self.searcher.analyze(texts), strict=True):
+            rows = slice(contents.doc_ptr[number], contents.doc_ptr[number + 1] if analysed else 0)
+            terms = {forward.term(term) for term in contents.terms[rows].tolist()}
+            n_terms += len(terms)
+            n_found += len(terms.intersection(analysed))
+        if n_found < LEAST_SHARE * n_terms:
+            log.warning(
+                "%s: expected the terms that the analyser %s makes of the documents, got others (%d of %d are): "
+                "queries miss them. Name the language (`rerank index INDEX --language CODE`); other stemmers and stop "
+                "words, and -pretokenized, are not known here.",
+                self.path,
+                self.searcher.language,
+                n_found,
+                n_terms,
+            )
 
     @cached_property
     def searcher(self) -> Searcher:

@@ -319,6 +319,12 @@ def open_forward(folder: str | Path, commit: str | None = None) -> ForwardIndex:
     return forward
 
 
+def made_from_index(folder: str | Path, commit: str) -> bool:
+    """Return whether the forward arrays were made from an index that Pyserini or Anserini built."""
+    header = read_header(_arrays_folder(Path(folder), commit))
+    return header is not None and not header["made_with_index"]
+
+
 def stored_forward(folder: str | Path, commit: str) -> ForwardIndex | None:
     """Return the forward arrays of an index where it has them; nothing is computed."""
     return _current(Path(folder), _arrays_folder(Path(folder), commit), commit)

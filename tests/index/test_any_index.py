@@ -71,6 +71,27 @@ def test_a_document_of_several_with_one_id_is_once_in_a_run(
     assert caplog.text.count("expected an id for each document, got hits with the same id") == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "language", "is_named"),
+    [
+        ((), None, False),
+        (("-language", "de"), None, True),
+        (("-language", "de"), "de", False),
+        (("-stemmer", "none"), None, True),
+        (("-pretokenized",), None, True),
+    ],
+)
+def test_terms_of_another_analyser_are_named(
+    options: tuple[str, ...], language: str | None, is_named: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = ["Die Häuser und Verträge", "Running in houses near trees", "kündigen, gekündigt, Kündigungen"]
+    documents = [{"id": f"{number}", "contents": text} for number, text in enumerate(texts)]
+    anserini.build(documents, tmp_path / "index", *OPTIONS["everything"], *options)
+    with rerank.Index.open(tmp_path / "index", language) as index:
+        index.features(index.search({"q": "tree houses", "r": "Vertrag"}), {"q": "tree houses", "r": "Vertrag"})
+    assert ("expected the terms that the analyser en makes of the documents, got others" in caplog.text) == is_named
+
+
 def test_language_is_kept_with_an_index_of_anserinis(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
