@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.files.corpus import ID_KEYS, of_hit
 from rerank.lucene.shards import shard_of
-from rerank.runtime.fields import is_unicode
+from rerank.runtime.fields import is_decomposed, is_unicode
 from rerank.runtime.json_text import check_nesting
 from rerank.runtime.progress import track
 from rerank.types.data_frames import frame_rows, is_frame, is_missing, is_row_number, names_of, number_of
@@ -109,7 +110,8 @@ class _DocumentReader:
         self._chosen_numbers = None if numbers is None else tuple(numbers)
         self._seen: dict[str, None] = {}  # fields
         self._seen_numbers: set[str] = set()
-        self._marked: dict[str, str] = {}  # by location: the first markup of each document that holds some
+        self._noticed: Counter[str] = Counter()  # documents with markup, and with letters apart from their accents
+        self._first_noticed: dict[str, str] = {}  # where the first is
         self._left_out: dict[str, str] = {}  # by field: the type of its first value that is neither text nor a number
         self._ids: set[str] = set()
         self._has_text = False
@@ -141,8 +143,12 @@ class _DocumentReader:
                     "Add one, or name its fields"
                 )
         self._has_text = self._has_text or bool(contents)
-        if isinstance(contents, str) and (markup := _MARKUP.search(contents)):
-            self._marked[self._location] = markup[0]
+        if isinstance(contents, str):
+            markup = _MARKUP.search(contents)
+            if markup is not None:
+                self._notice("markup", f"{self._location} ({markup[0]})")
+            if is_decomposed(contents):
+                self._notice("accents", self._location)
         members = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts, **self._numbers(document)}
         return doc_id, json.dumps(members, ensure_ascii=True) + "\n"
 
@@ -157,13 +163,21 @@ class _DocumentReader:
             for name in chosen or ():
                 if self._n_documents and name not in seen:
                     raise unknown_name(what, name, seen)
-        if len(self._marked) > self._n_documents / 10:
+        if self._noticed["markup"] > self._n_documents / 10:
             log.warning(
-                "documents: %d of %d hold markup, whose names are words of the index, e.g. %s (%s). Take it out first, "
-                "e.g. by html.unescape(re.sub('<[^>]*>', ' ', text)).",
-                len(self._marked),
+                "documents: %d of %d hold markup, whose names are words of the index, the first %s. Remove it, e.g. by "
+                "html.unescape(re.sub('<[^>]*>', ' ', text)).",
+                self._noticed["markup"],
                 self._n_documents,
-                *next(iter(self._marked.items())),
+                self._first_noticed["markup"],
+            )
+        if self._noticed["accents"] > self._n_documents / 100:
+            log.warning(
+                "documents: %d of %d hold letters apart from their accents, the first %s: these are other words than "
+                "those of whole letters. Write one form (Unicode's NFC) in documents and topics.",
+                self._noticed["accents"],
+                self._n_documents,
+                self._first_noticed["accents"],
             )
         both = sorted(self._seen.keys() & self._seen_numbers)
         if both and self._chosen is None:
@@ -176,6 +190,10 @@ class _DocumentReader:
             names = ", ".join(f"{name} ({kind})" for name, kind in self._left_out.items())
             log.warning("documents: left out values that are neither text nor numbers, of %s", names)
         return tuple(sorted(self._seen, key=field_order)) if self._chosen is None else self._chosen
+
+    def _notice(self, what: str, place: str) -> None:
+        self._noticed[what] += 1
+        self._first_noticed.setdefault(what, place)
 
     def _numbers(self, document: Mapping[str, Any]) -> dict[str, int | float]:
         """Return the finite numbers of a document; true and false are no numbers."""

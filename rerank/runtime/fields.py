@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
+from unicodedata import is_normalized, normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -365,6 +366,11 @@ def first_repeated(names: Iterable[Any]) -> int | None:
             return number
         seen.add(name)
     return None
+
+
+def is_decomposed(text: str) -> bool:
+    """Return whether a text has letters apart from their accents (Unicode's form NFD): no analyser joins them."""
+    return not is_normalized("NFC", text) and len(normalize("NFC", text)) < len(text)
 
 
 def is_unicode(text: str) -> bool:

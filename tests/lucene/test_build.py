@@ -19,6 +19,7 @@ import tqdm
 
 from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
 from rerank.files.corpus import read_documents
+from rerank.files.topics import read_topics
 from rerank.files.trec import read_run, write_run
 from rerank.lucene.arrays import open_forward
 from rerank.lucene.build import build_index, build_index_from_sgml
@@ -219,12 +220,24 @@ def test_markup_and_numbers_that_are_text_are_named(tmp_path: Path, caplog: pyte
         "documents: 3 of 4 hold markup",
         "documents: expected text or a number in all",
     ]
-    assert "e.g. documents: number 1 (&amp;)" in caplog.messages[0]
+    assert "the first documents: number 1 (&amp;)." in caplog.messages[0]
     assert "got both of price:" in caplog.messages[1]
     caplog.clear()
     build_index([*pages[:1], *({"id": number, "body": "plain"} for number in range(3, 13))], tmp_path / "few")
     build_index([{"id": 1, "body": "wing", "price": 2}], tmp_path / "chosen", fields=["body"])
     assert not caplog.messages
+
+
+def test_letters_apart_from_their_accents_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """No analyser joins them: the query of one form does not find the documents of the other."""
+    apart, whole = "Vertra\u0308ge", "Vertr\u00e4ge"
+    build_index([{"id": 1, "body": whole}, {"id": 2, "body": apart}], tmp_path / "index", language="de")
+    assert "documents: 1 of 2 hold letters apart from their accents, the first documents: number 2:" in caplog.text
+    (tmp_path / "topics.tsv").write_text(f"a\t{whole}\nb\t{apart}\n", encoding="utf-8")
+    topics = read_topics(tmp_path / "topics.tsv")
+    assert "topics.tsv: 1 topic holds letters apart from their accents, the first 'b':" in caplog.text
+    with Searcher(tmp_path / "index") as searcher:
+        assert {query_id: list(hits) for query_id, hits in searcher.search(topics).items()} == {"a": ["1"], "b": ["2"]}
 
 
 def test_ids_and_what_engines_add_are_neither_fields_nor_numbers(tmp_path: Path) -> None:
