@@ -31,7 +31,7 @@ from rerank.files.json_lines import objects_of_lines
 from rerank.files.line_records import check_ids, is_header
 from rerank.files.markup import refuse_stray, without_comments, without_markup
 from rerank.files.source import FileLike, LineFault, check_file, of_line, text_lines
-from rerank.runtime.fields import is_decomposed, is_unicode
+from rerank.runtime.fields import has_split_words, is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types import Topics, counted
 from rerank.types.data_frames import OTHER_NAMES, TEXT, TOPIC_ID, first_column, plain_name
@@ -118,11 +118,11 @@ def read_topics(path: FileLike) -> Topics:
         raise blank[0]
     if blank:  # a topic without text is left out
         log.warning("topics without text are left out: %d; the first: %s", len(blank), blank[0])
-    apart = [query_id for query_id, text in topics.items() if is_decomposed(text)]
+    apart = [query_id for query_id, text in topics.items() if has_split_words(text)]
     if apart:
         log.warning(
-            "%s: %s letters apart from their accents, the first %s: these are other words than those of whole letters. "
-            "Write one form (Unicode's NFC) in topics and documents.",
+            "%s: %s soft hyphens or letters apart from their accents, the first %s: these are other words than those "
+            "without. Remove soft hyphens, and write Unicode's NFC in topics and documents.",
             source,
             counted(len(apart), "topic holds", "topics hold"),
             shown(apart[0]),

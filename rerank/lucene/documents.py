@@ -13,7 +13,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, log, shown, unknown_name
 from rerank.files.corpus import ID_KEYS, of_hit
 from rerank.lucene.shards import shard_of
-from rerank.runtime.fields import is_decomposed, is_unicode
+from rerank.runtime.fields import has_split_words, is_unicode
 from rerank.runtime.json_text import check_nesting
 from rerank.runtime.progress import track
 from rerank.types.data_frames import frame_rows, is_frame, is_missing, is_row_number, names_of, number_of
@@ -110,7 +110,7 @@ class _DocumentReader:
         self._chosen_numbers = None if numbers is None else tuple(numbers)
         self._seen: dict[str, None] = {}  # fields
         self._seen_numbers: set[str] = set()
-        self._noticed: Counter[str] = Counter()  # documents with markup, and with letters apart from their accents
+        self._noticed: Counter[str] = Counter()  # documents with markup, and with words that are split
         self._first_noticed: dict[str, str] = {}  # where the first is
         self._left_out: dict[str, str] = {}  # by field: the type of its first value that is neither text nor a number
         self._ids: set[str] = set()
@@ -147,8 +147,8 @@ class _DocumentReader:
             markup = _MARKUP.search(contents)
             if markup is not None:
                 self._notice("markup", f"{self._location} ({markup[0]})")
-            if is_decomposed(contents):
-                self._notice("accents", self._location)
+            if has_split_words(contents):
+                self._notice("split", self._location)
         members = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts, **self._numbers(document)}
         return doc_id, json.dumps(members, ensure_ascii=True) + "\n"
 
@@ -171,13 +171,13 @@ class _DocumentReader:
                 self._n_documents,
                 self._first_noticed["markup"],
             )
-        if self._noticed["accents"] > self._n_documents / 100:
+        if self._noticed["split"] > self._n_documents / 100:
             log.warning(
-                "documents: %d of %d hold letters apart from their accents, the first %s: these are other words than "
-                "those of whole letters. Write one form (Unicode's NFC) in documents and topics.",
-                self._noticed["accents"],
+                "documents: %d of %d hold soft hyphens or letters apart from their accents, the first %s: these are "
+                "other words than those without. Remove soft hyphens, and write Unicode's NFC in documents and topics.",
+                self._noticed["split"],
                 self._n_documents,
-                self._first_noticed["accents"],
+                self._first_noticed["split"],
             )
         both = sorted(self._seen.keys() & self._seen_numbers)
         if both and self._chosen is None:

@@ -368,9 +368,10 @@ def first_repeated(names: Iterable[Any]) -> int | None:
     return None
 
 
-def is_decomposed(text: str) -> bool:
-    """Return whether a text has letters apart from their accents (Unicode's form NFD): no analyser joins them."""
-    return not is_normalized("NFC", text) and len(normalize("NFC", text)) < len(text)
+def has_split_words(text: str) -> bool:
+    """Return whether a text has soft hyphens or letters apart from their accents (NFD), which no analyser joins."""
+    is_apart = not is_normalized("NFC", text) and len(normalize("NFC", text)) < len(text)
+    return is_apart or "\u00ad" in text
 
 
 def is_unicode(text: str) -> bool:

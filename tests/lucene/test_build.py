@@ -228,14 +228,17 @@ def test_markup_and_numbers_that_are_text_are_named(tmp_path: Path, caplog: pyte
     assert not caplog.messages
 
 
-def test_letters_apart_from_their_accents_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_soft_hyphens_and_letters_apart_from_their_accents_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """No analyser joins them: the query of one form does not find the documents of the other."""
     apart, whole = "Vertra\u0308ge", "Vertr\u00e4ge"
-    build_index([{"id": 1, "body": whole}, {"id": 2, "body": apart}], tmp_path / "index", language="de")
-    assert "documents: 1 of 2 hold letters apart from their accents, the first documents: number 2:" in caplog.text
+    texts = enumerate([whole, apart, "Ver\u00adtr\u00e4ge"], 1)
+    build_index([{"id": number, "body": text} for number, text in texts], tmp_path / "index", language="de")
+    assert "2 of 3 hold soft hyphens or letters apart from their accents, the first documents: number 2:" in caplog.text
     (tmp_path / "topics.tsv").write_text(f"a\t{whole}\nb\t{apart}\n", encoding="utf-8")
     topics = read_topics(tmp_path / "topics.tsv")
-    assert "topics.tsv: 1 topic holds letters apart from their accents, the first 'b':" in caplog.text
+    assert "topics.tsv: 1 topic holds soft hyphens or letters apart from their accents, the first 'b':" in caplog.text
     with Searcher(tmp_path / "index") as searcher:
         assert {query_id: list(hits) for query_id, hits in searcher.search(topics).items()} == {"a": ["1"], "b": ["2"]}
 
