@@ -24,6 +24,7 @@ QUERY_RULE = f"{ID_RULE} that do not begin with # or a byte order mark"
 # UTF-8 cannot encode them. A line that begins with `#` is a comment, and a byte order mark at its beginning is dropped.
 ID = re.compile(rf"[^{WHITE_SPACE}\ud800-\udfff]{{1,{MOST_LETTERS}}}")
 QUERY_ID = re.compile(rf"(?![#\ufeff]){ID.pattern}")
+_PART = re.compile(r"(.+)([#_:-])[^#_:-]+")  # of a document: a passage or chunk
 _ZEROS = re.compile(r"(?<!\d)0+(?=\d)")  # before a number
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, an odd number: a multiplicative (Fibonacci) hash
 
@@ -123,4 +124,12 @@ def _plain(name: str) -> str:
 
 def same_ids(names: Iterable[str], others: Iterable[str], what: str = "query") -> str:
     """Return what to do where none of some ids, of queries or documents, is one of others."""
+    names, others = list(names), set(others)
+    found = map(_PART.fullmatch, names if what == "document" else ())
+    part = next((part for part in found if part is not None and part[1] in others), None)
+    if part is not None:
+        return (
+            f"{shown(part[0])} is a part of {shown(part[1])}: keep the best part of each document, e.g. "
+            f"awk '{{sub(/{part[2]}[^{part[2]}]*$/, \"\", $3)}} !seen[$1, $3]++'."
+        )
     return f"{written_apart(names, others) or f'Check that both use the same {what} ids'}."

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -215,6 +216,20 @@ def test_documents_of_which_none_is_judged_are_named(caplog: pytest.LogCaptureFi
     caplog.clear()
     evaluate({"q": {"a": 1}}, {"q": {"a": 1.0, "b": 2.0}, "r": {"c": 1.0}}, ["RR"])
     assert not caplog.text
+
+
+def test_a_run_of_parts_of_the_judged_documents_says_how_to_keep_the_best(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = tmp_path / "parts.run"
+    run.write_text("q Q0 x#0 1 4 t\nq Q0 a-1#2 2 3 t\nq Q0 x#1 3 2 t\nq Q0 a-1#0 4 1 t\n")
+    assert evaluate({"q": {"a-1": 1}}, run, ["RR"])["RR"] == 0.0
+    assert "'a-1#2' is a part of 'a-1': keep the best part of each document, e.g. awk" in caplog.text
+    program = caplog.text.rpartition("awk '")[2].partition("'")[0]
+    done = subprocess.run(["awk", program, str(run)], capture_output=True, text=True, check=True)
+    run.write_text(done.stdout)
+    assert list(read_run(run)["q"]) == ["x", "a-1"]
+    assert evaluate({"q": {"a-1": 1}}, run, ["RR"])["RR"] == 0.5
 
 
 def test_run_without_a_judged_query_counts_0_with_complete(caplog: pytest.LogCaptureFixture) -> None:
