@@ -244,6 +244,8 @@ def _of_data(
     runs = _judged_runs(others, judgements)
     if qrels is None:
         _warn_of_others(runs, data)
+    if data.weights is not None or data.row_weights is not None:
+        log.warning("data: weights count in the training, and not in the figures: each query counts once there.")
     defaults = {setting.name: setting.default for setting in fields(Study)}
     other = next((name for name in OF_INDEX if getattr(study, name) != defaults[name]), None)
     if other is not None:

@@ -32,6 +32,7 @@ from rerank.rankers.learned_fusion import Fusion
 from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker, fitted_model
+from rerank.runtime.sums import mean
 from rerank.training.cross_validation import query_values
 from rerank.trees.constraints import FEATURES, SplitConstraints
 from rerank.types import RankingData, counted
@@ -204,9 +205,10 @@ def _measures(model: Ranker, data: RankingData | None, measures: Iterable[Any]) 
         return rows
     scores = model.predict(data)
     for measure in parse_measures(measures or [model.metric]):
-        value = f"{query_values(data, scores, measure).mean():.4f}"
+        value = f"{mean(query_values(data, scores, measure), data.weights):.4f}"
         if data.base_scores is not None:
-            value += f", {query_values(data, data.base_scores, measure).mean():.4f} in the order of the candidates"
+            before = mean(query_values(data, data.base_scores, measure), data.weights)
+            value += f", {before:.4f} in the order of the candidates"
         rows.append((f"{measure.name} on the given data", value))
     return rows
 

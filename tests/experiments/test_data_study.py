@@ -68,6 +68,16 @@ def test_labels_of_data_are_judgements_with_what_was_not_retrieved(
         run_experiment(halves)
 
 
+def test_study_of_weighted_queries_says_that_each_counts_once(
+    data: RankingData, caplog: pytest.LogCaptureFixture
+) -> None:
+    weighted = run_experiment(replace(data, weights=np.ones(len(data))), study=STUDY)
+    assert caplog.text.count("data: weights count in the training, and not in the figures") == 1
+    caplog.clear()
+    assert run_experiment(data, study=STUDY).results["LambdaMART"]["AP"] == weighted.results["LambdaMART"]["AP"]
+    assert "weights" not in caplog.text
+
+
 def test_study_compares_base_cold_adapted_dense_and_fused(
     data: RankingData, collection: Tiny, dense: rerank.Run, model: rerank.LambdaMART, tmp_path: Path
 ) -> None:

@@ -78,6 +78,9 @@ def test_card_measures_the_model_on_given_data() -> None:
     counts = np.unique(held_out.labels, return_counts=True)[1]
     assert rows(card, "Data")["labels"] == f"0: {counts[0]}, 1: {counts[1]}"
     assert rows(card, "Data")["given data"] == "7 queries, 84 documents"
+    weighted = replace(held_out, weights=np.arange(1.0, 8.0))
+    value = rows(rerank.model_card(model, weighted), "Measures")["nDCG@10 on the given data"].partition(",")[0]
+    assert value == f"{model.score(weighted):.4f}" != f"{model.score(held_out):.4f}"
     assert rows(card, "Model")["features"] == f"3, of which {len(model.features_read())} have an effect"
     gains = model.feature_importances_
     assert rows(card, "Features")["a"] == f"{gains[0] / gains.sum():.1%} of the importance"
