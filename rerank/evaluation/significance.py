@@ -21,6 +21,7 @@ from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measure
 from rerank.runtime.sums import mean, total
 from rerank.types import Floats, Ints, Shown, counted
+from rerank.types.ids import warn_apart
 from rerank.types.intervals import LEVEL, percentile_shares
 
 SAMPLES = 10_000
@@ -314,6 +315,7 @@ def agreement(people: QrelsLike, machine: QrelsLike) -> Agreement:
     """
     people = qrels_of(people)
     machine = qrels_of(machine)
+    warn_apart("people", people, machine)
     rows, others = people.matches(machine.query_ids, machine.query_ptr, machine.doc_ids)
     if not len(rows):
         raise InvalidInputError(
@@ -367,6 +369,7 @@ def prediction_powered(
     """
     people = qrels_of(people)
     machine = qrels_of(machine)
+    warn_apart("people", people, machine)
     run = run_of(run)
     parsed = parse_measure(measure)
     if parsed.averaging != MEAN:

@@ -56,6 +56,14 @@ def test_kappa_is_not_defined_where_all_labels_are_equal() -> None:
     assert math.isnan(rerank.agreement(judged([1, 1]), judged([1, 1])).kappa)
 
 
+def test_queries_of_people_and_machine_that_are_written_in_two_ways_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    people = {query_id: {"a": 1} for query_id in ("07", "12", "13")}
+    machine = {query_id: {"a": 1} for query_id in ("7", "12", "13")}
+    rerank.agreement(people, machine)
+    rerank.prediction_powered(people, machine, {"12": {"a": 1.0}})
+    assert caplog.text.count("people: '07' and '7' differ in zeros") == 2
+
+
 def test_agreement_is_refused_without_a_document_of_both() -> None:
     with pytest.raises(InvalidInputError, match=r"expected documents that people and the machine judged, got none\."):
         rerank.agreement({"q1": {"d1": 1}}, {"q1": {"d2": 1}, "q2": {"d1": 1}})
