@@ -50,7 +50,7 @@ class OpenedIndex:
     def forward(self) -> ForwardIndex:
         """The forward arrays."""
         forward = open_forward(self.path, commit=self.commit)
-        if made_from_index(self.path, self.commit):
+        if CONTENTS in forward.fields and made_from_index(self.path, self.commit):
             self._check_analyser(forward)
         if self.language is None:
             return forward
