@@ -222,12 +222,12 @@ def _train_on_data(
     options: Mapping[str, Any],
 ) -> Ranker:
     """Return the model, fitted on files of features."""
-    for form, is_used in (("--tune", tuning is not None), ("--cluster", cluster is not None)):
-        if is_used:
-            refuse_beside(form, WITHOUT_EFFECT[form])
     from rerank.files.data import DATA_ENDINGS
     from rerank.files.rows import data_files
 
+    for form, is_used in (("--tune", tuning is not None), ("--cluster", cluster is not None)):
+        if is_used:
+            refuse_beside(form, WITHOUT_EFFECT[form])
     memory, validate = options["memory"], options["validate"]
     files = {
         "training data": " ".join(map(str, data)),

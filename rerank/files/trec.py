@@ -162,7 +162,8 @@ def _contradicts_ranks(path: Path, layout: Layout) -> bool:
     rank = first_column(layout.columns, RANK)
     if rank is None or rank == layout.value or not path.is_file():  # a pipe is read once
         return False
-    lines = (raw.split() for raw in next(chunks(path, BEGINNING), (1, b""))[1].split(b"\n"))
+    beginning = next(chunks(path, BEGINNING), (1, b""))[1]
+    lines = (raw.split() for raw in beginning.split(b"\n") if not raw.startswith(b"#"))
     rows = [
         fields for fields in lines if len(fields) > max(rank, layout.value) and parse_rank(fields[rank]) is not None
     ]

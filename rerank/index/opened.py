@@ -64,7 +64,9 @@ class OpenedIndex:
         contents = forward.fields[CONTENTS]
         n_terms = n_found = 0
         for number, analysed in zip(numbers.tolist(), self.searcher.analyze(texts), strict=True):
-            rows = slice(contents.doc_ptr[number], contents.doc_ptr[number + 1] if analysed else 0)
+            if not analysed:  # its text is not stored
+                continue
+            rows = slice(*contents.doc_ptr[number : number + 2])
             terms = {forward.term(term) for term in contents.terms[rows].tolist()}
             n_terms += len(terms)
             n_found += len(terms.intersection(analysed))

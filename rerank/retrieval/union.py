@@ -73,8 +73,10 @@ class UnionRun(Run):
 
     def each_once(self) -> Self:
         """Return the run and its sources with the first row of each document of a query, see `Run.each_once`."""
-        sources = {name: run.each_once() for name, run in self.sources.items()}
-        return replace(super().each_once(), sources=sources)
+        once = super().each_once()
+        if once is self:  # no source has a document twice
+            return self
+        return replace(once, sources={name: run.each_once() for name, run in self.sources.items()})
 
     @classmethod
     def joined(cls, runs: Sequence[Self]) -> Self:

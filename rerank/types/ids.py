@@ -1,7 +1,7 @@
 """Ids as arrays: text for users, UTF-8 bytes and 64-bit words for vectorised comparison."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 from unicodedata import normalize
 
@@ -101,9 +101,9 @@ def first_broken(names: Iterable[str], form: re.Pattern[str] = ID) -> str | None
     return next((name for name in names if form.fullmatch(name) is None), None)
 
 
-def written_apart(names: Iterable[str], others: Iterable[str]) -> str:
+def written_apart(names: Iterable[str], others: Collection[str]) -> str:
     """Say that an id is one of others written in another way, as 051, "51" or 51.0 for 51; "" where none is."""
-    known = set(others)
+    known = set(others) if isinstance(others, list) else others
     missing = [name for name in names if name not in known]
     plain = {_plain(other): other for other in known} if missing else {}
     pairs = ((name, plain.get(_plain(name))) for name in missing)
@@ -112,7 +112,7 @@ def written_apart(names: Iterable[str], others: Iterable[str]) -> str:
     return "" if pair is None else f"{shown(pair[0])} and {shown(pair[1])} {alone}"
 
 
-def warn_apart(what: str, names: Iterable[str], others: Iterable[str]) -> None:
+def warn_apart(what: str, names: Iterable[str], others: Collection[str]) -> None:
     """Log a warning where an id is one of others written in another way: what is matched by id then lacks it."""
     if apart := written_apart(names, others):
         log.warning("%s: %s", what, apart)

@@ -462,6 +462,7 @@ def test_read_run_says_that_scores_do_not_fall_from_line_to_line(tmp_path, caplo
         (["1 Q0 a 0 1.5 t", "1 Q0 b 0 3 t", "1 Q0 c 0 2 t"], False),
         (["1 Q0 a 1 1 t", "1 Q0 b 2 1.00000001 t"], False),  # equal as float32
         (["1 Q0 a x 1.5 t", "1 Q0 b y 3 t"], False),
+        (["1 Q0 a 1 1.5 t", "# of b 1 no score"], False),
     ],
 )
 def test_a_run_whose_ranks_contradict_its_scores_is_named(
