@@ -32,8 +32,9 @@ for name, word in {"university": "대학교", "Ghana": "가나", "aubergine": "�
     texts = {"alone": word, "ranking": f"{word} 순위", "go to": f"{word}에 간다", "history of the": f"그 {word}의 역사"}
     whole = {}
     for place, text in texts.items():
-        whole[place] = "/".join(token.form for token in kiwi.tokenize(text) if token.start < text.index(word) + len(word)
-                                and token.start >= text.index(word))
+        start = text.index(word)
+        inside = range(start, start + len(word))
+        whole[place] = "/".join(token.form for token in kiwi.tokenize(text) if token.start in inside)
     print(f"{name}:", ", ".join(f"{place} {parts}" for place, parts in whole.items()))
 EOF
 )

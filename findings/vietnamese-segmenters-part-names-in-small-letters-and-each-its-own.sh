@@ -8,7 +8,7 @@
 # Why it matters: queries are typed in small letters, and many pipelines lower before they segment. The joined word of
 # the document and the syllables of the query share no term, so the documents about the place are not found; segmenting
 # before lowering repairs documents alone. Which names are lost depends on the library.
-# Source: pyvi, ViTokenizer.py (the features of a syllable: istitle); underthesea, word_tokenize: the output of the script.
+# Source: pyvi, ViTokenizer.py (the features of a syllable: istitle); for underthesea the output of the script.
 
 set -euo pipefail
 
