@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Guess: convert_model of daal4py, which makes LightGBM's and XGBoost's models faster on Intel's processors, gives the
-# scores of the model, or refuses what it cannot express, as it refuses objectives that it does not know.
+# scores of the model, or refuses what it cannot express.
 # Behaviour: daal4py 2024.7.0 does so for plain trees. Of linear trees it takes the constants without the slopes, of
 # trees with zero_as_missing the zeros as numbers, of XGBoost's dart the trees without their weights, and a value that
 # is missing for the first time in production is sent elsewhere than by LightGBM, which takes it for 0. Nothing is said;

@@ -8,7 +8,7 @@
 # Why it matters: cleaned or added documents are indexed, reranked and evaluated as they were before, once anything (a
 # reranker that fetches texts) has looked up a document.
 # Source: ir_datasets, formats/tsv.py (docs_store with path + ".pklz4"), indices/lz4_pickle.py (built where there is
-# none), util/docs.py and formats/base.py (docs_iter by the built store).
+# none), util/__init__.py (use_docstore: documents are those of the store where it is built).
 
 set -euo pipefail
 

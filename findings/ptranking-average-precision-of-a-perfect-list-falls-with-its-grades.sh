@@ -5,7 +5,7 @@
 # 1 1 0 has .75, of 4 4 4 4 it has .25, and of 1 1 1 0 it has 1. Precision at the same cutoffs, and nDCG, are as
 # elsewhere.
 # Why it matters: the data sets that the library loads have grades to 2 or 4. Queries with the best documents have the
-# lowest values, so that a mean over queries says what grades they have, and no list can pass the quotient.
+# lowest values, so that a mean over queries tells what grades they have.
 # Source: ptranking, metric/adhoc_metric.py (torch_ap_at_ks: batch_ideal_sorted_labels is summed as it is).
 
 set -euo pipefail

@@ -6,8 +6,8 @@
 # values as whole numbers of ten thousandths have .007. Of 200 pairs of runs, 178 have a p that is off by more than a
 # fifth, on both sides, and 43 are on the other side of .05. The default is the same; the header of what is printed
 # speaks of rounded scores.
-# Why it matters: measures are never whole numbers. The p-value is called exact, and the number of digits in which nDCG
-# is given decides which one it is.
+# Why it matters: measures are never whole numbers. The p-value is called exact, and the unit in which nDCG is given
+# decides which one it is.
 # Source: manual of exactRankTests, perm.test; R/permTest.R (scores are mapped where they are no integers).
 
 set -euo pipefail
