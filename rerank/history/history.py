@@ -27,7 +27,7 @@ from rerank.runtime.codec import restored
 from rerank.runtime.fields import SchemaError
 from rerank.runtime.json_files import JsonFile, checksum_of
 from rerank.types import ForwardIndex, Qrels
-from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, same_ids, warn_apart
+from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, judged_parts, same_ids, warn_apart
 from rerank.types.query_folds import folds_of_groups
 from rerank.types.ranking_data import MOST_LABEL
 
@@ -138,8 +138,10 @@ class History:
             doc_ids.append(qrels.doc_ids[rows][relevant].tolist())
             labels.append(qrels.labels[rows][relevant].astype(np.float32).astype(np.float64).tolist())
         if not any(doc_ids):
+            remedy = judged_parts(forward.doc_ids.tolist(), qrels.doc_ids.tolist())
             raise InvalidInputError(
-                "qrels: expected relevant documents that the index holds, got none. Use the index of the judgements."
+                "qrels: expected relevant documents that the index holds, got none. "
+                f"{remedy or 'Use the index of the judgements.'}"
             )
         terms = [sorted(query_terms[query_id]) for query_id in query_ids]
         by_terms = sorted(range(len(terms)), key=terms.__getitem__)  # the ids have no effect on the folds

@@ -12,7 +12,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError, log
 from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions
 from rerank.types import ForwardIndex, Qrels, RankingData, Run, Topics, id_array
-from rerank.types.ids import written_apart
+from rerank.types.ids import judged_parts, written_apart
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
@@ -47,11 +47,14 @@ def log_unknown(forward: ForwardIndex, qrels: Qrels, queries: Iterable[str]) -> 
     judged = id_array(list(dict.fromkeys(doc_id for query_id in known for doc_id in qrels[query_id])))
     unknown = np.flatnonzero(forward.doc_numbers(judged) < 0)
     if len(unknown):
+        are_all = len(unknown) == len(judged)
+        remedy = judged_parts(forward.doc_ids.tolist(), judged.tolist()) if are_all else ""
         log.warning(
-            "qrels: %d of the %d judged documents are not in the index, e.g. %s",
+            "qrels: %d of the %d judged documents are not in the index, e.g. %s%s",
             len(unknown),
             len(judged),
             judged[unknown[0]],
+            f". {remedy}" if remedy else "",
         )
 
 

@@ -122,11 +122,27 @@ def _plain(name: str) -> str:
     return _ZEROS.sub("", normalize("NFC", name.strip("\"'").removesuffix(".0").casefold()))
 
 
+def _part_of(names: Iterable[str], others: set[str]) -> re.Match[str] | None:
+    """Return the first id that is that of a part of another document; its group 1 is that document's."""
+    found = map(_PART.fullmatch, names)
+    return next((part for part in found if part is not None and part[1] in others), None)
+
+
+def judged_parts(names: Iterable[str], judged: Iterable[str]) -> str:
+    """Return what to do where the documents of an index are parts of those that are judged; "" where they are not."""
+    part = _part_of(names, set(judged))
+    if part is None:
+        return ""
+    return (
+        f"{shown(part[0])} is a part of {shown(part[1])}: index whole documents, whose passages `rerank index "
+        "--passages` scores, or judge the parts."
+    )
+
+
 def same_ids(names: Iterable[str], others: Iterable[str], what: str = "query") -> str:
     """Return what to do where none of some ids, of queries or documents, is one of others."""
     names, others = list(names), set(others)
-    found = map(_PART.fullmatch, names if what == "document" else ())
-    part = next((part for part in found if part is not None and part[1] in others), None)
+    part = _part_of(names, others) if what == "document" else None
     if part is not None:
         return (
             f"{shown(part[0])} is a part of {shown(part[1])}: keep the best part of each document, e.g. "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isnan, nan
 
 import numpy as np
@@ -222,3 +223,6 @@ def test_history_of_qrels_without_relevant_documents_is_refused(small: World) ->
     ):
         with pytest.raises(InvalidInputError, match=message):
             History.of_terms(small.forward, small.queries, Qrels.of(labels))
+    chunks = replace(small.forward, doc_ids=np.char.add(small.forward.doc_ids, "#0"))
+    with pytest.raises(InvalidInputError, match="'d1#0' is a part of 'd1': index whole documents"):
+        History.of_terms(chunks, small.queries, Qrels.of({"q00": {"d1": 1}}))

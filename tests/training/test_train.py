@@ -13,6 +13,7 @@ import rerank
 from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, MissingFileError
 from rerank.index.bound_model import BoundModel
+from rerank.index.checks import log_unknown
 from rerank.lucene.documents import stored_fields
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.bases import UnsupervisedBase
@@ -242,6 +243,14 @@ def test_training_warns_of_judged_documents_that_the_index_does_not_hold_alone(
     train(index, collection.topics, qrels, small(), estimate=False)
     n_judged = len({doc_id for query_id in collection.qrels for doc_id in collection.qrels[query_id]}) + 1
     assert f"qrels: 1 of the {n_judged} judged documents are not in the index, e.g. elsewhere" in caplog.messages
+
+
+def test_judged_documents_whose_parts_the_index_holds_are_explained(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    parts = replace(index.forward, doc_ids=np.char.add(index.forward.doc_ids, "#0"))
+    log_unknown(parts, rerank.Qrels.of(collection.qrels), collection.topics)
+    assert "#0' is a part of " in caplog.messages[-1]
 
 
 def test_what_train_returns_is_no_model_and_a_text_no_topics(index: rerank.Index, collection: Tiny) -> None:
