@@ -96,7 +96,9 @@ def suggestion(name: Any, known: Iterable[str]) -> str:
     is_name = isinstance(name, str) and len(name) <= LONGEST_NAME
     near = get_close_matches(name.lower(), folded, n=1) if is_name else []
     more = f", ... ({len(choices)} in all)" if len(choices) > MOST_NAMES else ""
-    return f"Did you mean {folded[near[0]]!r}?" if near else f"Known: {', '.join(choices[:MOST_NAMES])}{more}."
+    return (
+        f"Did you mean {folded[near[0]]!r}?" if near else f"Known: {', '.join(choices[:MOST_NAMES]) or 'none'}{more}."
+    )
 
 
 class _Short(Repr):
@@ -119,8 +121,6 @@ def shown(value: Any) -> str:
         return repr(value if len(value) <= 60 else value[:57] + "...")
     if isinstance(value, int) and value.bit_length() > 200:
         return f"a whole number of {value.bit_length()} bits"
-    if value is None or isinstance(value, int | float):
-        return repr(value)
     text = " ".join((_SHORT.repr(value) if isinstance(value, Mapping | list | tuple) else str(value)).split())
     if len(text) > 60 and isinstance(value, Mapping):
         return f"an object of {len(value)} keys"

@@ -38,8 +38,6 @@ from rerank.types.data_frames import plain_name
 IMPRESSION = "impression"
 CLICKS = ("click", "click_through")
 _HITS = ("query_response_object_ids", "query_response_objects_ids", "query_response_hit_ids")
-
-
 _DECODED = ("event_attributes", "query_attributes", *_HITS)  # which CSV and databases hold as JSON text
 
 
@@ -130,7 +128,7 @@ class UbiLog:
         for search in searches:
             if not search.impressions:
                 for position, doc in enumerate(search.hits, 1 - from_0):
-                    search.impressions.setdefault(doc, (position, search.time))
+                    search.impressions[doc] = position, search.time
         passed = ", ".join(f"{shown(action)[1:-1]} ({count:,})" for action, count in self._actions.most_common())
         if not any(search.impressions for search in searches):
             got = ", but ".join(["none", *filter(None, [passed]), *self._odd.notes()]).removesuffix(".")
@@ -183,7 +181,7 @@ def _add_rankers(search: _Search, hits: Sequence[str], attributes: Mapping[str, 
             "got others. Write one for each hit."
         )
     for doc, side, credit in zip(hits, sides, credits, strict=True):
-        ranker = read_text(rankers[side], "query_attributes.rankers")
+        ranker = read_text(rankers[int(side)], "query_attributes.rankers")  # Parquet and frames may hold 1.0
         search.credits[doc] = ranker, read_credit(credit, "query_attributes.credits")
 
 

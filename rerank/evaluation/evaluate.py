@@ -56,10 +56,16 @@ class EvalOptions:
     def __post_init__(self) -> None:
         for name in ("complete", "judged_only", "remove_query"):
             if not isinstance(getattr(self, name), bool | np.bool_):
-                raise InvalidInputError(f"{name}: expected True or False, got {getattr(self, name)!r}.")
+                raise InvalidInputError(
+                    f"{name}: expected True or False, got {shown(getattr(self, name))}. Pass one of them."
+                )
         for name, value in (("depth", self.depth), ("level", self.level)):
-            if value is not None and (not isinstance(value, int | np.integer) or value < 1):
-                raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {value!r}.")
+            if name == "depth" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise InvalidInputError(
+                    f"{name}: expected a whole number of at least 1, got {shown(value)}. Pass such a number."
+                )
 
 
 class _PerQuery(dict[str, dict[str, Any]]):

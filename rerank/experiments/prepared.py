@@ -289,7 +289,7 @@ def is_learned(candidates: str | None) -> bool:
 def trial_folds(qrels: Qrels, study: Study, groups: Mapping[str, int] | None) -> list[dict[str, int]]:
     """Return the folds of the judged queries in each trial; those of a group are in the same fold."""
     if study.repeats < 1:
-        raise InvalidInputError(f"repeats: expected a number from 1, got {study.repeats}.")
+        raise InvalidInputError(f"repeats: expected a number from 1, got {study.repeats}. Raise it.")
     if not isinstance(study.folds, int):
         if study.repeats > 1:
             raise InvalidInputError(

@@ -409,6 +409,14 @@ def test_objects_and_lists_of_events_are_json_in_tables(tmp_path: Path) -> None:
         read_clicks(tmp_path / "broken.csv")
 
 
+def test_sides_of_rankers_may_be_fractions_without_a_rest(tmp_path: Path) -> None:
+    """As Parquet and data frames hold whole numbers."""
+    attributes = {"rankers": ["old", "new"], "sides": [1.0, 0.0], "credits": [1.0, 0.0]}
+    search = {"query_id": "s", "user_query": "heat", "query_response_hit_ids": ["a", "b"]}
+    clicks = read_clicks(_log(tmp_path / "log.jsonl", json.dumps(search | {"query_attributes": attributes})))
+    assert [clicks.rankers[number] for number in clicks.ranker.tolist()] == ["new", "old"]
+
+
 def test_columns_are_known_in_whatever_case(tmp_path: Path) -> None:
     clicks = read_clicks(_log(tmp_path / "log.csv", "Query,DocID,Position,is_click", "heat,d,1,1"))
     assert (clicks.doc_ids.tolist(), clicks.clicked.tolist()) == (["d"], [True])

@@ -146,7 +146,9 @@ def test_complete_evaluates_a_missing_query_as_an_empty_list() -> None:
     ("rules", "message"),
     [
         ({"depth": 0}, "depth: expected a whole number of at least 1, got 0"),
+        ({"depth": True}, "depth: expected a whole number of at least 1, got True"),
         ({"level": 1.5}, "level: expected a whole"),
+        ({"level": None}, "level: expected a whole number of at least 1, got None"),
     ],
 )
 def test_rules_that_are_none_are_refused(rules, message: str) -> None:

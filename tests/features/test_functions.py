@@ -300,6 +300,17 @@ def test_function_needs_a_plain_name_and_something_to_look_at() -> None:
             rerank.feature(name)  # type: ignore[arg-type]
 
 
+def test_functions_file_may_define_a_dataclass_whose_annotations_are_text(tmp_path: Path) -> None:
+    file = tmp_path / "annotated.py"
+    file.write_text(
+        "from __future__ import annotations\nfrom dataclasses import dataclass\nimport rerank\n"
+        "@dataclass\nclass Weight:\n    value: int\n"
+        "@rerank.feature('weighted')\ndef weighted(matches):\n    return matches.lengths * Weight(0).value + 2\n"
+    )
+    load_functions(file)
+    assert extract(INDEX, TOPICS, RUN).column("weighted.title").tolist() == [2.0] * 5
+
+
 def test_functions_load_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text("import rerank\n@rerank.feature('one')\ndef one(matches):\n    return matches.lengths * 0 + 1\n")

@@ -15,6 +15,7 @@ families `function` and `document` call them, over a field and over the raw docu
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -203,7 +204,9 @@ def feature(
 
     """
     if over not in OVER:
-        raise InvalidInputError(f"feature {name!r}: expected over={' or '.join(OVER)}, got {over!r}. Name one.")
+        raise InvalidInputError(
+            f"feature {shown(name)}: expected over={' or '.join(OVER)}, got {shown(over)}. Name one."
+        )
     if not isinstance(name, str) or not name.isidentifier():
         raise InvalidInputError(
             f"feature {shown(name)}: expected a name of letters, digits and _, got another. Rename it."
@@ -223,8 +226,10 @@ def load_functions(path: str | Path) -> None:
     spec = spec_from_file_location(f"rerank_functions_{file.stem}", file)
     if spec is None or spec.loader is None:
         raise InvalidInputError(f"{file}: expected a Python file, got another ending. Name it .py.")
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look up annotations that are text
     try:
-        spec.loader.exec_module(module_from_spec(spec))
+        spec.loader.exec_module(module)
     except (RerankError, KeyboardInterrupt):
         raise
     except BaseException as error:
