@@ -1,7 +1,7 @@
-"""The columns of a click log: their names in files, how a value is read, and a log's columns as its parts are read.
+"""The columns of a click log: their names in files, how values are read, and how the parts of a log are collected.
 
-Each distinct value is read once, and texts become numbers by first appearance. Rows with a value that cannot be read
-are left out and counted.
+Each distinct value of up to ROWS_AT_ONCE rows is read once, and texts are numbered by first appearance. Rows with a
+value that cannot be read are left out and counted.
 """
 
 import math
@@ -22,9 +22,9 @@ from rerank.types.ids import ID, ID_RULE, MOST_LETTERS
 
 MISSING = -(2**31)  # position of a row without one
 LAST = 2**31 - 1
-MILLISECONDS = 1e11  # a time from here on counts parts of seconds, which reach it in the year 5138
-LIST = "list"  # what tells lists of a query and session apart; it is not kept
-SUMS = ("impressions", "nimpressions", "impressioncount", "numimpressions")  # plain names of columns of sums
+MILLISECONDS = 1e11  # from here on, a time is in units smaller than seconds: 1e11 seconds are the year 5138
+LIST = "list"  # column that tells apart several lists of one query and session; it is not kept
+SUMS = ("impressions", "nimpressions", "impressioncount", "numimpressions")  # columns of a log of sums, as `plain_name`
 _ROWS = (
     "Write a row for each document shown, with columns query, document, position, clicked and optionally session, "
     "time, ranker, credit; of clicks alone (AOL, ORCAS), write qrels of `query 0 document 1`; of sums, a row for each "
@@ -35,10 +35,10 @@ _ROWS = (
 class LogColumn(NamedTuple):
     """A column of a log.
 
-    names     that it may have, in the order in which they are looked for
-    read      returns a value, or raises LineFault; of a value and the name of its column
-    dtype     of the column, in which texts are numbers
-    required  whether a log has to have it
+    names     names that the column may have in a log, the preferred one first
+    read      takes a value and the name of its column; returns the value to store, or raises LineFault
+    dtype     of the stored values; texts are stored as their numbers
+    required  whether a log must have the column
     """
 
     names: tuple[str, ...]
@@ -48,7 +48,10 @@ class LogColumn(NamedTuple):
 
 
 def names_of_columns(part: Part, names: Sequence[str]) -> dict[str, str]:
-    """Return the name in the file of each column that it has; refuse a log without one that is needed, and sums."""
+    """Return the name in the log of each column that the log has.
+
+    Refuse a log that lacks a required column, or that has sums in place of a row for each impression.
+    """
     found: dict[str, str] = {}
     of_plain = {plain_name(name): name for name in reversed(names)}
     for column, declared in COLUMNS.items():
@@ -67,12 +70,12 @@ def names_of_columns(part: Part, names: Sequence[str]) -> dict[str, str]:
 
 
 def read_text(value: Any, name: str) -> str:
-    """Return a value as text: text that is not blank, or a whole number."""
+    """Return text that is not blank, or a whole number as text; refuse other values."""
     is_text = isinstance(value, str) and value.strip() and "\0" not in value
     if not (is_text and (value.isascii() or is_unicode(value))) and type(value) is not int:
         raise LineFault(
-            f"expected text or a whole number as {name}, got {shown(value)}. Fill it in, drop the line, or, where a "
-            "frame made fractions of numbers, pass frame.convert_dtypes()."
+            f"expected text or a whole number as {name}, got {shown(value)}. Fill it in, drop the line, or, if a "
+            "frame turned whole numbers into floats, pass frame.convert_dtypes()."
         )
     return str(value)
 
@@ -104,13 +107,13 @@ def _clicked(value: Any, name: str) -> int:
 
 
 def _whole(value: Any) -> int | None:
-    """Return the whole number within int32 that is nearest to a whole number; None of another value."""
+    """Return a whole number, clipped to int32; None if the value is no whole number."""
     number = _number(value)
     return int(max(min(number, LAST), MISSING)) if number is not None and number.is_integer() else None
 
 
 def _number(value: Any) -> float | None:
-    """Return a number, or the number in a text; None for another value."""
+    """Return a number, or the number that a text holds, as float; None for other values."""
     is_number = isinstance(value, int | float | str) and not isinstance(value, bool)
     try:
         return float(value) if is_number and "_" not in str(value) else None
@@ -121,14 +124,14 @@ def _number(value: Any) -> float | None:
 def read_time(value: Any, name: str) -> float:
     """Return the seconds since 1970 of a number or an ISO 8601 text; NaN for None or NaN.
 
-    A number counts seconds, or by its size milliseconds, microseconds (Google Analytics) or nanoseconds (pandas).
+    A number is in seconds, milliseconds, microseconds (Google Analytics) or nanoseconds (pandas), as its size tells.
     """
     if value is None:
         return math.nan
     number = _number(value)
     if number is None:
         try:
-            text = str(value).strip().removesuffix(" UTC")  # which BigQuery writes
+            text = str(value).strip().removesuffix(" UTC")  # BigQuery writes it
             moment = value if isinstance(value, datetime) else datetime.fromisoformat(text)
             number = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
         except (ValueError, OverflowError):
@@ -141,10 +144,12 @@ def read_time(value: Any, name: str) -> float:
 
 
 def read_credit(value: Any, name: str) -> float:
-    """Return a finite number from 0."""
+    """Return a finite number of at least 0; refuse other values."""
     number = _number(value)
     if number is None or not 0.0 <= number < math.inf:
-        raise LineFault(f"expected a number from 0 as {name}, got {shown(value)}. Write what a click counts.")
+        raise LineFault(
+            f"expected a number from 0 as {name}, got {shown(value)}. Write what a click counts for the ranker."
+        )
     return number
 
 
@@ -174,18 +179,18 @@ COLUMNS = {
 
 
 ROWS_AT_ONCE = 1 << 16
-UNUSABLE = -1  # number of a query that cannot be an id
+UNUSABLE = -1  # number of a text without a key
 Columns = dict[str, NDArray[Any]]
-Identity = tuple[str | None, str]  # what texts that are one have in common, None where they cannot be used; their name
+Identity = tuple[str | None, str]  # key, which equal texts share (None for a text that cannot be used), and name
 
 
 def by_text(key: Callable[[str], str]) -> Callable[[str], Identity]:
-    """Return the function from a query to its key; one that is longer than an id has none."""
+    """Return the function from a query's text to its Identity; a text that is longer than an id may be has no key."""
     return lambda query: (key(query) if len(query) <= MOST_LETTERS else None, " ".join(query.split()))
 
 
 def by_topic(topics: Mapping[str, str], key: Callable[[str], str]) -> Callable[[str], Identity]:
-    """Return the function from a query, id or text, to the id of the first topic with its text."""
+    """Return the function from a query (id or text) to its Identity: the id of the first topic with this text."""
     ids: dict[str, str] = {}
     for query_id, words in topics.items():
         ids.setdefault(key(words), query_id)
@@ -198,7 +203,7 @@ def by_topic(topics: Mapping[str, str], key: Callable[[str], str]) -> Callable[[
 
 
 class _Codes:
-    """Numbers of texts, by first appearance; texts with the same key are one, which has the name of the first."""
+    """Numbers of texts, by first appearance. Texts with one key share a number, and the name of the first of them."""
 
     def __init__(self, identity: Callable[[str], Identity] = lambda text: (text, text)) -> None:
         self.names: list[str] = []
@@ -206,7 +211,7 @@ class _Codes:
         self._numbers: dict[str, int] = {}
 
     def number(self, text: str) -> int:
-        """Return the number of a text, UNUSABLE where it has no key."""
+        """Return the number of a text; UNUSABLE if it has no key."""
         key, name = self._identity(text)
         if key is None:
             return UNUSABLE
@@ -225,12 +230,12 @@ class RawLog:
         self._parts: list[Columns] = []
 
     def read(self, part: Part, rows: Rows, odd: OddRows) -> None:
-        """Append the rows of a part, without those that have a value that is not as expected."""
+        """Append the rows of a part; those with a value that cannot be read are left out and added to `odd`."""
         names: dict[str, str] = {}
         while some := list(islice(rows, ROWS_AT_ONCE)):
             names = names or names_of_columns(part, list(some[0][1]))
             columns: Columns = {}
-            faults: dict[int, LineFault] = {}  # of rows with a wrong value: the first
+            faults: dict[int, LineFault] = {}  # first fault of each row that has one
             for column, name in names.items():
                 columns[column], wrong = self._values(column, name, [row.get(name) for _, row in some])
                 faults = wrong | faults
@@ -241,11 +246,12 @@ class RawLog:
             self._parts.append(columns)
 
     def _values(self, column: str, name: str, cells: Sequence[Any]) -> tuple[NDArray[Any], dict[int, LineFault]]:
-        """Return the values of a column, and what is wrong with those that cannot be read, by row."""
+        """Return the values of a column, (n_cells,), and the faults of the cells that cannot be read, by row."""
         read, dtype = COLUMNS[column].read, COLUMNS[column].dtype
         number = self.codes[column].number if column in self.codes else lambda value: value
         alike = set(map(type, cells)) in ({str}, {int}, {bool})
-        # 1, 1.0 and True are equal: a type tells them apart; bytes, in place of objects, are no value of any column
+        # 1, 1.0 and True are equal, so the type is part of the key. Values without a hash (lists, objects) become
+        # bytes, which all columns but `list` refuse.
         typed = ((type(value), value if value.__hash__ else repr(value).encode()) for value in cells)
         keys = cells if alike else list(typed)
         known: dict[Any, Any] = {}
@@ -260,6 +266,6 @@ class RawLog:
         return np.array(list(map(known.__getitem__, keys)), dtype=dtype), wrong
 
     def columns(self) -> Columns:
-        """Return the columns that all parts have, and forget the parts."""
+        """Return the columns that all parts have, and take them out of the parts to free memory."""
         names = [name for name in COLUMNS if self._parts and all(name in part for part in self._parts)]
         return {name: np.concatenate([part.pop(name) for part in self._parts]) for name in names}

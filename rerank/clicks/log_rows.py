@@ -3,8 +3,8 @@
 row   the values of a line, or of a row of Parquet or a data frame, by the names that the log has for them
 odd   a row that cannot be read; it is left out and counted
 
-Lines of bulk requests of Elasticsearch and OpenSearch are rows; hits, also of a whole answer, are unwrapped. Names with
-dots, `position.ordinal`, are those of parts.
+Lines of bulk requests of Elasticsearch and OpenSearch are rows. Hits, alone or in a search response, are unwrapped. A
+name with a dot, `position.ordinal`, is a key of a nested object.
 """
 
 import csv
@@ -29,19 +29,19 @@ Rows = Iterator[tuple[int, dict[str, Any]]]  # the number of the line (or row) o
 
 @dataclass
 class OddRows:
-    """Rows that cannot be read: the error of the first, and their number."""
+    """Rows that cannot be read: the error of the first row, and the number of rows."""
 
     first: FileFormatError | None = None
     count: int = 0
 
     def add(self, error: FileFormatError, count: int = 1) -> None:
-        """Count rows, the first of which has an error; of one part, the error of the first line is kept."""
+        """Count rows; `error` is that of the first of them. Within a part, the error of the first line is kept."""
         if self.first is None or (self.first.path == error.path and (error.line or 0) < (self.first.line or 0)):
             self.first = error
         self.count += count
 
     def notes(self) -> list[str]:
-        """Return what is to be told of them."""
+        """Return the message about the rows; an empty list without rows."""
         return [f"{self.count:,} rows that cannot be read: dropped; the first: {self.first}"] if self.count else []
 
 
@@ -51,7 +51,7 @@ def place_of(part: Part) -> Path:
 
 
 def ending_of(part: Part) -> str:
-    """Return the ending of a name, in lower case, that says the format; empty without one."""
+    """Return the ending that names the format, in lower case and without .gz; "" if there is none."""
     return next((end for end in map(str.lower, reversed(place_of(part).suffixes)) if end != ".gz"), "")
 
 
@@ -61,7 +61,7 @@ def has_lines(part: Part) -> bool:
 
 
 def row_fault(part: Part, place: int, message: str) -> FileFormatError:
-    """Return the error of a line, or of a row of Parquet or a data frame."""
+    """Return the error of a line (from 1), or of a row of Parquet or a data frame (from 0)."""
     is_line = has_lines(part)
     return FileFormatError(
         place_of(part), place if is_line else None, message if is_line else f"row {place}: {message}"
@@ -69,7 +69,7 @@ def row_fault(part: Part, place: int, message: str) -> FileFormatError:
 
 
 def rows_of(part: Part, odd: OddRows) -> Rows:
-    """Return the rows of a part, whose format is that of its first line; Parquet is known by its ending."""
+    """Return the rows of a part; the format is detected by the ending (Parquet, CSV, TSV) or by the first line."""
     if is_frame(part):
         return enumerate(frame_rows(part))
     if ending_of(part) == PARQUET:
@@ -81,7 +81,7 @@ def rows_of(part: Part, odd: OddRows) -> Rows:
 
 
 def nested(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row whose names have no dots: what is before a dot is an object of its own."""
+    """Return a row with nested objects in place of names with dots: {"a.b": 1} becomes {"a": {"b": 1}}."""
     if not any("." in name for name in row):
         return row
     whole: dict[str, Any] = {}
@@ -101,7 +101,7 @@ def _parquet_rows(path: Path) -> Rows:
 
 
 def _json_rows(path: Path, odd: OddRows) -> Rows:
-    """Yield the object of each line, of which one that a full disk or a killed process cut off is odd."""
+    """Yield the object of each line; a line that is no object, e.g. one that a killed process cut off, is odd."""
     for first, chunk in chunks(path):
         for line, raw in enumerate(chunk.split(b"\n"), first):
             if raw.strip():
@@ -114,7 +114,7 @@ def _json_rows(path: Path, odd: OddRows) -> Rows:
 
 
 def _object(raw: bytes) -> dict[str, Any]:
-    """Return the object of a line, in which NaN is a number, too."""
+    """Return the object of a line; unlike in JSON, NaN is a number."""
     try:
         content = raw.decode()
         check_nesting(content)
@@ -125,7 +125,7 @@ def _object(raw: bytes) -> dict[str, Any]:
 
 
 def _csv_rows(path: Path, odd: OddRows) -> Rows:
-    """Yield rows with their last lines; the sign that the first line, of names, has most of separates the fields."""
+    """Yield each row with its last line; the separator is the one of , ; tab | most frequent in the line of names."""
     delimiter = max(",;\t|", key=next(filled_lines(path), (1, ""))[1].count)
     reader = csv.reader((f"{line}\n" for _, line in text_lines(path)), delimiter=delimiter, skipinitialspace=True)
     names: list[str] = []

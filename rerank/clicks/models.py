@@ -1,12 +1,12 @@
-"""Click models: what a log says of each query-document pair.
+"""Click models: estimates for each query-document pair of a log.
 
 Position-based model (`pbm`): the examination theta of each position is estimated first (`examination.py`), then the
-attractiveness gamma of each pair. gamma is the mode of its posterior: with m impressions of the mean mu of all pairs as
-the prior, it maximises
+attractiveness gamma of each pair. gamma is the mode of its posterior. The prior is m examined impressions with the
+mean mu of all pairs, and gamma maximises
 
     (c + m mu) log gamma + m (1 - mu) log(1 - gamma) + sum over unclicked impressions of log(1 - theta gamma)
 
-which is concave in gamma. Its standard error is that of the curvature there.
+which is concave in gamma. The standard error of gamma is the inverse square root of the curvature at the maximum.
 
 Cascade models (`cascade`, `dependent`): documents are examined from the top, down to the first or the last click, or
 all where there is none. The value of a pair is its clicks over its examined impressions, with a prior.
@@ -15,9 +15,11 @@ Clicks over expected clicks (`coec`), with the click rate r of all impressions a
 
     (c + m r) / (sum over impressions of CTR(position) + m r)
 
-1 is as many clicks as expected. It takes the documents of all positions for equally attractive on average.
+The value is 1 for as many clicks as expected. The model assumes that documents are equally attractive on average at
+all positions.
 
-Click-through rates (`ctr`): clicks over impressions, whatever the position. They follow the order of the log.
+Click-through rates (`ctr`): clicks over impressions, whatever the position. They favour documents that were shown at
+the top.
 
 References
 ----------
@@ -44,10 +46,12 @@ from rerank.runtime.products import array_dot
 from rerank.runtime.sums import total
 from rerank.types import Floats, query_rows
 
+HALVINGS = 40  # of the interval from 0 to 1 that holds gamma
+
 
 @dataclass(frozen=True)
 class Values:
-    """What a model says of the pairs of `cells`; see `ClickEstimates`."""
+    """Estimates of a model for the pairs of `cells`; see `ClickEstimates`."""
 
     cells: Cells
     values: Floats
@@ -57,20 +61,18 @@ class Values:
     notes: tuple[str, ...] = ()
 
 
-# A click model returns the values of a log's pairs. It takes the log, the number of impressions that the mean of all
-# pairs has, and examination by position, (n_positions,), for models that read it; None is estimated.
+# A click model returns the values of a log's pairs. It takes the log, the number of prior impressions, which have the
+# mean click rate of all pairs, and examination by position, (n_positions,). Only `pbm` uses examination; None estimates
+# it from the log.
 ClickModel = Callable[[Clicks, float, Floats | None], Values]
 
 
 def beta_values(clicks: Floats, impressions: Floats, prior: float) -> tuple[Floats, Floats]:
-    """Return (c + prior * mean) / (n + prior) and its standard error, that of a beta distribution."""
+    """Return (c + prior * mean) / (n + prior) and the standard deviation of the beta distribution with that mean."""
     mean = total(clicks) / max(total(impressions), 1.0)
     divisor = impressions + prior
     values = np.divide(clicks + prior * mean, divisor, out=np.full(len(clicks), mean), where=divisor > 0)
     return values, np.sqrt(values * (1.0 - values) / (divisor + 1.0))
-
-
-HALVINGS = 40
 
 
 def position_based(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
@@ -83,7 +85,7 @@ def position_based(clicks: Clicks, prior: float, theta: Floats | None) -> Values
 
 
 def attractiveness(cells: Cells, theta: Floats, prior: float) -> tuple[Floats, Floats]:
-    """Return gamma of each pair and its standard error; theta is that of each cell."""
+    """Return gamma of each pair and its standard error, (n_pairs,); theta is that of each cell, (n_cells,)."""
     missed = cells.impressions - cells.clicks
     counts = cells.by_pair(cells.clicks)
     mean = min(total(cells.clicks) / max(array_dot(cells.impressions, theta), 1.0), 1.0)
@@ -115,7 +117,7 @@ def dependent(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
     """Return the click rate of each pair on its impressions down to the last click of the list."""
     of_row = query_rows(clicks.list_ptr)
     totals = np.bincount(of_row, clicks.clicked)[of_row]
-    to_come = totals - _clicks_before(clicks)  # the row's own click, too
+    to_come = totals - _clicks_before(clicks)  # clicks from the row on, its own included
     return _of_rows(clicks, (to_come > 0) | (totals == 0), prior)
 
 
@@ -127,7 +129,7 @@ def _clicks_before(clicks: Clicks) -> NDArray[np.int64]:
 
 
 def _of_rows(clicks: Clicks, rows: NDArray[np.bool_] | None, prior: float) -> Values:
-    """Return the click rate of each pair on some impressions, None for all."""
+    """Return the click rate of each pair on the impressions that `rows` selects, (n_rows,) bool; None for all."""
     cells = Cells.of(clicks, rows)
     impressions = cells.by_pair(cells.impressions)
     return Values(cells, *beta_values(cells.by_pair(cells.clicks), impressions, prior), impressions)

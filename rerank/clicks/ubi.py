@@ -1,10 +1,10 @@
 """Logs of OpenSearch's User Behavior Insights (UBI, schemas 1.0 to 1.3): events and queries, joined by the search.
 
 An event has action_name, query_id (one search), event_attributes.object.object_id, event_attributes.position.ordinal,
-and session_id (also in event_attributes) or client_id; `impression`, and `click` and `click_through`, are read. Other
-actions (by default add_to_cart, watch, view, purchase) are no clicks on results: they are passed over and counted. A
+and session_id (also in event_attributes) or client_id. The actions `impression`, `click` and `click_through` are read.
+Other actions (by default add_to_cart, watch, view, purchase) are no clicks on results: they are skipped and counted. A
 record of ubi_queries has query_id, user_query and query_response_hit_ids (query_response_object_ids or
-query_response_objects_ids in early versions): it gives the text of a search, and its impressions where no event does.
+query_response_objects_ids in early versions). It gives the text of a search, and its impressions if no event does.
 Its query_attributes may say what ranked the hits: `ranker`, or `rankers` with `sides` (the number of each hit's ranker)
 and `credits`, as `rerank serve` writes them. Lines of bulk requests (`{"index": ...}`) are skipped, and hits
 (`{"_source": ...}`) are unwrapped.
@@ -38,13 +38,13 @@ from rerank.types.data_frames import plain_name
 IMPRESSION = "impression"
 CLICKS = ("click", "click_through")
 _HITS = ("query_response_object_ids", "query_response_objects_ids", "query_response_hit_ids")
-_DECODED = ("event_attributes", "query_attributes", *_HITS)  # which CSV and databases hold as JSON text
+_DECODED = ("event_attributes", "query_attributes", *_HITS)  # JSON text in CSV files and databases
 
 
 def is_ubi(row: dict[str, Any]) -> bool:
     """Return whether the first row of a log is an event, a query, a hit or the head of a bulk request."""
     members = nested(row)
-    if {"query_id", "user_query"} <= members.keys():  # a row of another log may have both, and has a position
+    if {"query_id", "user_query"} <= members.keys():  # another log may have both, but also has a position
         return set(COLUMNS["position"].names).isdisjoint(map(plain_name, members))
     return _is_wrapped(members) or any(name in members for name in ("action_name", "query_attributes", *_HITS))
 
@@ -55,10 +55,12 @@ def _is_wrapped(members: Mapping[str, Any]) -> bool:
 
 @dataclass
 class _Search:
-    """What the events and the query of one search say.
+    """One search, from its events and the record of its query.
 
+    hits         ids of the documents, in the order of the answer
+    time         seconds since 1970; NaN if unknown
     impressions  by document: position and time
-    credits      by document: its ranker, and what a click counts for it
+    credits      by document: its ranker, and what a click on it counts for the ranker
     """
 
     text: str
@@ -75,8 +77,8 @@ class UbiLog:
 
     def __init__(self, odd: OddRows) -> None:
         self.parts: list[Part] = []
-        self._searches: dict[str, _Search] = {}
-        self._actions: Counter[str] = Counter()  # of the events that are passed over
+        self._searches: dict[str, _Search] = {}  # by query_id
+        self._actions: Counter[str] = Counter()  # number of skipped events of each action
         self._odd = odd
 
     def read(self, part: Part, rows: Rows) -> None:
@@ -122,7 +124,7 @@ class UbiLog:
             _add_event(search, str(action), members.get("timestamp"), attributes)
 
     def impressions(self) -> tuple[Rows, list[str]]:
-        """Return the rows of the impressions, list by list, and what is to be told of them."""
+        """Return the rows of the impressions, search by search, and messages about what was changed or left out."""
         searches = list(self._searches.values())
         from_0 = any(place == 0 for search in searches for place, _ in search.impressions.values())
         for search in searches:
@@ -135,8 +137,8 @@ class UbiLog:
             raise FileFormatError(
                 place_of(self.parts[-1]),
                 None,
-                f"expected impression events or queries with query_response_hit_ids, got {got}. Log what was shown, "
-                "too.",
+                f"expected impression events or queries with query_response_hit_ids, got {got}. Log also "
+                "what was shown.",
             )
         notes = ["ordinals count from 0: 1 was added to each."] if from_0 else []
         unnamed = sum(bool(search.impressions) and search.text == name for name, search in self._searches.items())
@@ -150,7 +152,7 @@ class UbiLog:
         return enumerate(self._rows(from_0)), notes
 
     def _rows(self, from_0: bool) -> Iterator[dict[str, Any]]:
-        """Yield the rows of the impressions; with rankers where any search names some."""
+        """Yield the rows of the impressions; all have a ranker and a credit if any search names rankers."""
         has_credits = any(search.credits for search in self._searches.values())
         for name, search in self._searches.items():
             for place, doc, time in sorted((place, doc, time) for doc, (place, time) in search.impressions.items()):
@@ -168,7 +170,7 @@ class UbiLog:
 
 
 def _add_rankers(search: _Search, hits: Sequence[str], attributes: Mapping[str, Any]) -> None:
-    """Add what ranked hits of a search, where it is told."""
+    """Add the ranker and the credit of each hit of a search, if the attributes of its query name them."""
     columns = [attributes.get(name) for name in ("rankers", "sides", "credits")]
     if "ranker" in attributes:
         columns = [[attributes["ranker"]], [0] * len(hits), [0.0] * len(hits)]
@@ -177,8 +179,8 @@ def _add_rankers(search: _Search, hits: Sequence[str], attributes: Mapping[str, 
     rankers, sides, credits = (column if isinstance(column, list) else [] for column in columns)
     if not len(hits) == len(sides) == len(credits) or any(side not in range(len(rankers)) for side in sides):
         raise LineFault(
-            "expected as query_attributes rankers, and of each hit the number of its ranker in sides, and credits, "
-            "got others. Write one for each hit."
+            "expected query_attributes with rankers, and in sides and credits one value for each hit (in sides "
+            "the number of its ranker, from 0), got others. Write one for each hit."
         )
     for doc, side, credit in zip(hits, sides, credits, strict=True):
         ranker = read_text(rankers[int(side)], "query_attributes.rankers")  # Parquet and frames may hold 1.0
@@ -198,7 +200,7 @@ def _add_event(search: _Search, action: str, time: Any, attributes: Mapping[str,
 
 
 def _decoded(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a record with its objects and lists decoded where they are JSON text; other text is left to be refused."""
+    """Return a record with objects and lists decoded from JSON text; other text stays, and is refused later."""
     decoded = {}
     for name in _DECODED:
         if isinstance(text := row.get(name), str):
@@ -208,7 +210,7 @@ def _decoded(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _object(value: Any, name: str) -> Mapping[str, Any]:
-    """Return an object of an event, an empty one where it is missing."""
+    """Return an object of a record; an empty one for None."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):

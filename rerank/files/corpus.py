@@ -4,11 +4,13 @@
 
 id      `id`, `_id`, `pid`, `docid`, `doc_id` or `docno` (the first of these that exists): text without white space, or
         a whole number
-        A hit of a search engine (`_id` and `_source`, `id` and `fields`), also of a whole answer, is the document in it
-fields  every other key: text, a list of texts, or a number, which stays a number; null, [] and {} are left out, and so
-        are true, false and nested values (BEIR's `metadata`), which a warning counts; in `fields` they are refused
+hit     a hit of a search engine (`_id` and `_source`, `id` and `fields`), alone or in a response, is read as the
+        document that it holds
+fields  every other key: text, a list of texts, or a number, which stays a number. null, [] and {} are left out. So are
+        true, false and nested values (BEIR's `metadata`), with a warning, unless `fields` names them: then it is an
+        error
 folder  all files below it that end in .jsonl or .json (also with .gz), ordered by path; a warning names other files. Of
-        a folder of BEIR, corpus.jsonl alone
+        a folder of BEIR, only corpus.jsonl is read
 """
 
 from __future__ import annotations
@@ -40,10 +42,11 @@ from rerank.files.source import (
 
 ID_KEYS = ("id", "_id", "pid", "docid", "doc_id", "docno")  # a passage of MS MARCO v2 has the `docid` of its document
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
-BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
+BEIR = ("corpus.jsonl", "queries.jsonl")  # a folder with both is one of BEIR
 BEGINNING = 1 << 16  # bytes by which the format is detected
-# Where hits have the fields: of Elasticsearch and OpenSearch (two), Vespa, Typesense, Qdrant, Weaviate, Pinecone,
-# LlamaIndex, Milvus, Cohere, Vertex; and texts that they have beside them. What has others beside them is no hit.
+# Keys under which hits hold the fields of the document: Elasticsearch and OpenSearch (two), Vespa, Typesense, Qdrant,
+# Weaviate, Pinecone, LlamaIndex, Milvus, Cohere, Vertex. _BESIDE are keys of texts that a hit may have beside them; an
+# object with other texts is no hit.
 _INSIDE = ("_source", "fields", "document", "payload", "properties", "metadata", "node", "entity", "data", "structData")
 _BESIDE = {"put", "uuid", "id", "source", "class", "collection", "type", "page_content", "class_name", "sort"}
 
@@ -73,7 +76,7 @@ class CorpusDocument(dict[str, Any]):
 def read_documents(
     path: FileLike, fields: Collection[str] | None = None, *, others: bool = False, encoding: str = "utf-8"
 ) -> Iterator[CorpusDocument]:
-    """Read documents one by one from JSONL.
+    """Read documents one by one from JSON or a data set of ir_datasets.
 
     Parameters
     ----------
@@ -82,7 +85,7 @@ def read_documents(
     fields : collection of str, optional
         Keys to read; all others are left out. All keys by default.
     others : bool, default=False
-        Whether other keys are read too if they have text or a number.
+        Whether keys that `fields` does not name are read, too, if their value is text or a number.
     encoding : str, default="utf-8"
         Encoding of the text, which has to extend ASCII.
 
@@ -108,7 +111,7 @@ def read_documents(
     named = None if fields is None else frozenset(fields)
 
     def documents() -> Iterator[CorpusDocument]:
-        left_out: dict[str, tuple[str, int]] = {}  # by key: where its first value is, and their number
+        left_out: dict[str, tuple[str, int]] = {}  # by key: location of its first value, number of values
         for file in files:
             for line, stored in json_objects(file, encoding):
                 members = dict(of_hit(stored))
@@ -127,7 +130,7 @@ def read_documents(
 
 
 def _of_data_set(name: str, fields: Collection[str] | None) -> Iterator[CorpusDocument]:
-    """Return the documents of a data set of ir_datasets; raise its errors now."""
+    """Return the documents of a data set of ir_datasets; an unknown data set is refused at once."""
     entries = data_set_entries(name, "docs")
 
     def documents() -> Iterator[CorpusDocument]:
@@ -156,14 +159,14 @@ def check_encoding(encoding: str) -> str:
         extends_ascii = False
     if not extends_ascii:
         raise InvalidInputError(
-            f"encoding: expected the name of one that extends ASCII, got {encoding!r}. Write e.g. utf-8, latin-1 or "
-            "cp1252, or convert the corpus with `iconv`."
+            f"encoding: expected the name of an encoding that extends ASCII, got {shown(encoding)}. Write e.g. "
+            "utf-8, latin-1 or cp1252, or convert the corpus with `iconv`."
         )
     return name
 
 
 def corpus_format(path: str | Path) -> Literal["jsonl", "trec", "irds"]:
-    """Return the format of a corpus, detected by the beginning of the first file that shows it."""
+    """Return the format of a corpus, detected by the first file whose beginning has a known format."""
     if data_set_name(path) is not None:
         return "irds"
     path = checked_path(path)
@@ -186,7 +189,7 @@ def corpus_format(path: str | Path) -> Literal["jsonl", "trec", "irds"]:
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """Return the files below a folder without hidden ones, or the file itself."""
+    """Return the files below a folder, sorted by path and without hidden ones, or the file itself."""
     mode = file_mode(path, "a corpus file or folder")
     if not stat.S_ISDIR(mode):
         if not stat.S_ISREG(mode):  # it is read twice, first to detect its format
@@ -213,16 +216,17 @@ def _json_files(path: Path) -> list[Path]:
 
 
 def warn_of_skipped(files: list[Path], why: str) -> None:
-    """Log a warning about skipped files, which names the first few; nothing where there are none."""
+    """Log a warning about skipped files, which names the first few; without files, log nothing."""
     if files:
         names = ", ".join(str(file) for file in files[:3]) + (", ..." if len(files) > 3 else "")
         log.warning("Files of the corpus skipped, since they %s: %d (%s).", why, len(files), names)
 
 
 def of_hit(document: Any) -> Any:
-    """Return the fields of a search engine's hit with its id, and those of an object; other documents as they are.
+    """Return a hit of a search engine, or an object with attributes, as a mapping of its id and fields.
 
-    A pair of a document and its score, as LangChain's stores answer, is the document.
+    Other documents are returned unchanged. Of a pair of a document and its score, as LangChain's stores return, the
+    document is taken.
     """
     if type(document) is tuple and len(document) == 2 and isinstance(document[1], Real):
         document = document[0]
@@ -246,7 +250,7 @@ def of_hit(document: Any) -> Any:
 
 
 def _members(document: Any) -> Any:
-    """Return an object or a row of a database as a mapping; what has no members as it is."""
+    """Return an object or a row of a database as a mapping; a value without members is returned unchanged."""
     if isinstance(document, dict):
         return document
     read = getattr(document, "_asdict", None) or getattr(document, "model_dump", None)
@@ -260,7 +264,7 @@ def _members(document: Any) -> Any:
 
 
 def text_of(value: Any) -> str | None:
-    """Return a text, or those of a list and of objects with `text` (Bedrock, OpenAI) as one; None of other values."""
+    """Return the text of a text, an object with `text` (Bedrock, OpenAI) or a list of them, joined; None for others."""
     if isinstance(value, str):
         return value
     parts = value if isinstance(value, list) else [value]
@@ -269,12 +273,13 @@ def text_of(value: Any) -> str | None:
 
 
 def pop_id(members: dict[str, Any], keys: Sequence[str]) -> str:
-    """Return the id under the first of some keys that an object has, and take it out."""
+    """Remove the first of some keys that an object has; return its value, checked, as the id."""
     key = next((key for key in keys if key in members), None)
     if key is None:
         got = shown(", ".join(members)) if members else "no key"
-        remedy = f"Write each document alone, with the key `{keys[0]}`"
-        raise LineFault(f"expected an id as {', '.join(keys)}, got {got}. {remedy}.")
+        raise LineFault(
+            f"expected an id as {', '.join(keys)}, got {got}. Write each document alone, with the key `{keys[0]}`."
+        )
     return id_text(key, members.pop(key))
 
 

@@ -6,8 +6,8 @@
                                   run_retrievers
 .parquet                          a row for each query-document pair (`parquet.py`)
 
-Rows of a query need not be adjacent; queries are ordered by their first row. Everything but queries without rows can be
-read again. Files are read and written in parts, never whole.
+Rows of a query need not be adjacent; queries are ordered by their first row. What was written is read back unchanged,
+except that queries without rows are lost. Files are read and written in parts, never whole.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ _WHAT = "a .npz file of ranking data"
 
 
 def _kind(mapped: bool) -> Kind:
-    """Return the kind of .npz files; the last array is checked against the sizes of all others."""
+    """Return the declaration of .npz files; X is the last array, since its shape is checked against all others.
+
+    mapped  whether X stays in a memory-mapped file
+    """
     numbers = partial(Stored, np.float64, optional=True)
     arrays = {
         "query_ids": Stored(np.str_, ("n_queries",)),
@@ -64,7 +67,7 @@ def _kind(mapped: bool) -> Kind:
         "rerank data",
         1,
         "ranking data that rerank wrote",
-        "Write the file anew, or of arrays fit(X, y, qid=).",
+        "Write the file anew with rerank, or call fit(X, y, qid=) with arrays.",
         about,
         lambda _: arrays,
     )
@@ -83,8 +86,8 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
         follow one another (`rerank.files.rows`).
     mapped : bool
         Whether the features stay in a memory-mapped file, which rankers of boosted trees read block by block. A single
-        .npz file that rerank wrote is mapped as it is; those of other files, text and Parquet, are copied to a
-        temporary file in the folder that TMPDIR sets, which is gone when the process ends.
+        .npz file that rerank wrote is mapped as it is; the features of text, Parquet and several files are copied to
+        a temporary file in the folder that TMPDIR sets, which is deleted when the process ends.
 
     Returns
     -------
@@ -122,24 +125,25 @@ def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] |
     path : str or Path
         A .svm, .txt, .letor (also with .gz), .npz or .parquet file; `-` writes text to stdout.
     blocks : iterable of ndarray of shape (n_rows_of_block, n_features) and dtype float32, optional
-        The features, in blocks of complete queries, in place of `data.X`, of which only the shape is then used.
+        The features, in blocks of complete queries; of `data.X`, only the shape is then used.
 
     """
     if not isinstance(data, RankingData):
         raise InvalidInputError(
-            f"data: expected RankingData, got {shown(repr(data))}. Pass that of read_data or features."
+            f"data: expected RankingData, got {shown(repr(data))}. Pass what read_data or features returned."
         )
     writers = {TEXT: write_svmlight, NPZ: write_npz, PARQUET: write_parquet}
     writers[_form(path)](data, path, blocks)
 
 
 def _form(path: str | Path) -> str:
-    """Return the form of a file, by its ending."""
+    """Return the format of a file, by the ending of its name: TEXT, NPZ or PARQUET."""
     name = str(path)
     if name != "-":
         path_of(name)
-    if name.endswith((NPZ, PARQUET)):
-        return NPZ if name.endswith(NPZ) else PARQUET
+    for ending in (NPZ, PARQUET):
+        if name.endswith(ending):
+            return ending
     if name == "-" or name.removesuffix(".gz").endswith(TEXT_ENDINGS):
         return TEXT
     raise InvalidInputError(
@@ -150,7 +154,7 @@ def _form(path: str | Path) -> str:
 
 
 def read_npz(path: str | Path, mapped: bool = False) -> RankingData:
-    """Read a .npz file; where it is mapped, the features stay in it, and document ids are UTF-8 bytes."""
+    """Read a .npz file; if `mapped`, the features stay in the file, and document ids are UTF-8 bytes."""
     path = check_file(path, _WHAT)
     values, arrays = store.read(path, _kind(mapped))
     members: dict[str, Any] = {**arrays, **values, "feature_names": tuple(arrays["feature_names"].tolist())}
@@ -166,7 +170,7 @@ def read_npz(path: str | Path, mapped: bool = False) -> RankingData:
 def write_npz(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None = None) -> None:
     """Write a .npz file."""
     values = {"recipe": None, "fingerprint": None, **stored_members(data)}
-    values.pop("ideal_labels", None)  # an array here
+    values.pop("ideal_labels", None)  # a mapping for text; here an array, added below
     arrays: dict[str, Any] = {
         name: np.asarray(getattr(data, name), field.dtype)
         for name, field in KIND.arrays({}).items()

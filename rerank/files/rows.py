@@ -1,8 +1,8 @@
 """Rows of ranking data: grouping by query, tables that readers collect part by part, and data in several files.
 
-Of several files, the rows are those of the files in their order. All files have the same features (if these have no
-names, their number may differ: missing ones are 0), the same recipe and index, and labels and base scores in all or
-none. The rows of a query are in one file.
+Several files are joined in their order. All must have the same recipe, index and features (unnamed features may differ
+in number: missing ones are 0), and labels and base scores must be in all files or in none. All rows of a query must be
+in one file.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ from rerank.types.ranking_data import (
 )
 from rerank.types.retriever import RETRIEVERS
 
-# What files store of data but for their rows, with its defaults; all files that are read together share the first ones.
+# What files store besides rows, and its defaults. Files that are joined must agree on SHARED.
 SHARED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS, "first_number": Whole(0, 1)}
 STORED: dict[str, Field] = {**SHARED, "zeros": Choice(lambda: (LISTED, UNLISTED, BOTH))}
 NOT_STORED: dict[str, Any] = {
@@ -45,8 +45,8 @@ NOT_STORED: dict[str, Any] = {
 }
 VERSION = 1
 NOTHING: dict[str, Any] = {"labels": True, "features": (), "ideal_labels": None, **NOT_STORED}
-# What text and Parquet store apart from their rows. `labels` is false where there are no judgements, `features` are the
-# names of the columns that recipe and fingerprint are of, `ideal_labels` the positive labels of each query, best first.
+# What text and Parquet store besides rows. `labels` is false if there are no judgements, `features` are the names of
+# the columns that recipe and fingerprint describe, `ideal_labels` the positive labels of each query, best first.
 ABOUT = Record(
     {
         "version": Whole(VERSION, VERSION),
@@ -57,12 +57,12 @@ ABOUT = Record(
     },
     NOTHING,
 )
-ROWS_AT_ONCE = 1 << 14  # moved to another order together
+ROWS_AT_ONCE = 1 << 14  # rows of a mapped file that are reordered together
 
 
 @dataclass
 class RowTable:
-    """Rows in the order of their file; a part is some rows.
+    """Rows in the order of their file, collected in parts of several rows.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class RowTable:
     numbers : dict of str to list of ndarray
         Values of other columns by name, float64, of each part.
     width : int
-        Most features of a part.
+        Greatest number of features of a part.
 
     """
 
@@ -99,7 +99,7 @@ class RowTable:
         self.width = max(self.width, X.shape[1])
 
     def column(self, name: str) -> Floats:
-        """Return the values of another column."""
+        """Return the values of a column of `numbers`, (n_rows,) float64."""
         return np.concatenate(self.numbers[name])
 
     def query_of_rows(self) -> Ints:
@@ -114,7 +114,12 @@ class RowTable:
         docs: NDArray[Any],
         lines: Ints | None = None,
     ) -> RankingData:
-        """Return the data, grouped by query; `about` is what is stored of them as a whole, `lines` are theirs."""
+        """Return the data, grouped by query.
+
+        about  what the file stores besides rows, as `ABOUT` reads it
+        docs   document id of each row
+        lines  line of each row, for errors
+        """
         names = list(self.names)
         query = self.query_of_rows()
         refuse_repeats(path, names, query, docs, lines)
@@ -129,7 +134,7 @@ class RowTable:
 
 
 def _in_order(X: NDArray[np.float32], order: Ints) -> NDArray[np.float32]:
-    """Return the rows of X in another order; those of a mapped X are in a temporary file."""
+    """Return the rows of X in another order; for a mapped X, in a temporary file."""
     if not is_mapped(X):
         return X[order]
     out = RowFile("features")
@@ -140,14 +145,14 @@ def _in_order(X: NDArray[np.float32], order: Ints) -> NDArray[np.float32]:
 
 
 def stacked_rows(blocks: RowFile | list[NDArray[np.float32]], n_columns: int) -> NDArray[np.float32]:
-    """Return the rows of all blocks, which are taken out of a list, with zeros in columns that a block lacks."""
+    """Return the rows of all blocks, with 0 in columns that a block lacks; a list of blocks is emptied."""
     if isinstance(blocks, RowFile):
         return blocks.finish(n_columns)
     n_rows = sum(map(len, blocks))
     if 4 * n_rows * n_columns > memory_limit():
         raise InvalidInputError(
             f"data: expected features that fit into memory, got {n_rows:,} rows of {n_columns:,} features "
-            f"({4 * n_rows * n_columns:,} bytes). Number the features that are used 1, 2, 3, or read with mapped=True."
+            f"({4 * n_rows * n_columns:,} bytes). Number the used features 1, 2, 3 and so on, or read with mapped=True."
         )
     X = np.zeros((n_rows, n_columns), dtype=np.float32)
     first = 0
@@ -231,26 +236,29 @@ def joined_parts(parts: Sequence[RankingData], rows: RowFile | list[NDArray[np.f
 
 
 def _zeros(parts: Sequence[RankingData]) -> str | None:
-    """Return what a 0 of all parts is; parts with fewer features than others do not list the rest."""
+    """Return the `zeros` of the joined data: that of all parts, or BOTH if they differ.
+
+    Parts with fewer features than others do not list the rest, and hence are not all LISTED.
+    """
     kinds = {part.zeros for part in parts}
     widths = {part.n_features for part in parts}
     return kinds.pop() if len(kinds) == 1 and (len(widths) == 1 or kinds != {LISTED}) else BOTH
 
 
 def _ideal(part: RankingData) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the ideal labels of a part and their pointers; none where it is not labelled."""
+    """Return the ideal labels of a part and their pointers; for a part without labels, each query has none."""
     if part.ideal_labels is None and part.labels is None:
         return np.empty(0), np.zeros(len(part) + 1, dtype=np.int64)
     return part.ideal()
 
 
 def _concatenated(columns: Sequence[NDArray[Any] | None]) -> NDArray[np.float64] | None:
-    """Return the values of all parts; None where the first has none."""
+    """Return the values of all parts, (n_rows,); None if the first part, and hence each, has none."""
     return None if columns[0] is None else np.concatenate([column for column in columns if column is not None])
 
 
 def _check_same(file: Path, part: RankingData, first_file: Path, first: RankingData) -> None:
-    """Refuse a part that does not belong to the first one."""
+    """Refuse a part that cannot be joined with the first one."""
     differences = {name: "others" for name in SHARED if getattr(part, name) != getattr(first, name)}
     for name in ("labels", "base_scores"):
         if (getattr(part, name) is None) != (getattr(first, name) is None):
@@ -261,5 +269,7 @@ def _check_same(file: Path, part: RankingData, first_file: Path, first: RankingD
         differences["features"] = f"none named {shown(missing[0])}" if missing else "more, or another order"
     for name, got in differences.items():
         raise FileFormatError(
-            file, None, f"expected the {name.replace('_', ' ')} of {first_file}, got {got}. Make all files in one way."
+            file,
+            None,
+            f"expected the {name.replace('_', ' ')} of {first_file}, got {got}. Make all files in the same way.",
         )

@@ -3,16 +3,16 @@
 The format is detected by the beginning of the file:
 - two columns with a tab: `q1<TAB>text`; or a number, a colon and the text, as of the terabyte track: `1:text`, or
   `<160>text`, as of genomics;
-- TREC topics: `<top> <num> Number: 301 <title> text … </top>`; a title (or <query>, of the microblog track, or <desc>,
-  where there is neither) may have several lines and ends at the next tag; others are skipped; closing tags and the
-  words `Number:`, `Topic:` and `Description:` are optional;
-- XML of TREC's later tracks: <topic> with the id as number= (or id=, or in <number>) and the text in <query>, <title>
-  or <summary>, else name=, else the text of the whole topic (clinical trials; disease, gene and so on of precision
-  medicine); <session> with the text of its <currentquery>, not that of its topic; or of NTCIR, CLEF and Indri: <query>
-  with the id in <qid>, <id> or <number> and the text in <title>, <content> or <text>;
+- TREC topics: `<top> <num> Number: 301 <title> text … </top>`. A title (or <query> of the microblog track, or <desc> if
+  there is neither) may have several lines and ends at the next tag. Other tags are skipped. Closing tags and the words
+  `Number:`, `Topic:` and `Description:` are optional;
+- XML of TREC's later tracks: <topic> with the id as number= (or id=, or in <number>) and the text in <query>, <title>,
+  <content> or <summary>, else in name=, else the text of the whole topic (clinical trials; disease, gene and so on
+  of precision medicine); <session> with the text of its <currentquery>, not that of its topic; or of NTCIR, CLEF and
+  Indri: <query> with the id in <qid>, <id> or <number> and the text in <title>, <content> or <text>;
 - JSON: objects with an id and a text (OTHER_NAMES), one a line, in an array or over several lines.
-White space around a text is removed. A topic without text is left out, and a warning counts them. A first line that
-names the columns (`qid<TAB>query`) is skipped; a repeated tag in a <top>, and text outside of topics are refused.
+White space around a text is removed. Topics without text are left out, with a warning. A first line that names the
+columns (`qid<TAB>query`) is skipped. A repeated tag in a <top> is refused, and so is text outside of a <top>.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ _WITHIN = ("topics within <top> and </top>", "Remove it")
 Entry = tuple[int | None, str, str]  # line, query id, text
 
 
-# A tag ends before the next one begins: tags without their ends are then read once, not once for each.
+# A topic ends at the next tag of its name at the latest: topics without closing tags are then searched once, not once
+# for each opening tag.
 _TOPICS = {
     tag: re.compile(rf"<({tag})\b([^<>]*)>(.*?)(?=</{tag}\s*>|<{tag}\b|\Z)", re.IGNORECASE | re.DOTALL)
     for tag in ("session", "topic", "top", "query")
@@ -96,7 +97,8 @@ def read_topics(path: FileLike) -> Topics:
     MissingFileError
         If there is no such file.
     FileFormatError
-        With the line, for a line without id or text, an id with white space, a repeated id, or a file without topics.
+        With the line, for a line without an id, an id with white space or a repeated id. Also for a file without
+        topics, or whose topics all have no text.
 
     """
     name = data_set_name(path)
@@ -116,7 +118,7 @@ def read_topics(path: FileLike) -> Topics:
             blank.append(FileFormatError(source, line, message))
     if blank and not topics:
         raise blank[0]
-    if blank:  # a topic without text is left out
+    if blank:
         log.warning("topics without text are left out: %d; the first: %s", len(blank), blank[0])
     apart = [query_id for query_id, text in topics.items() if has_split_words(text)]
     if apart:
@@ -131,7 +133,7 @@ def read_topics(path: FileLike) -> Topics:
 
 
 def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
-    """Write topics."""
+    """Write topics: as JSON lines if the name ends in .jsonl (or .jsonl.gz), else as id, tab and text."""
     topics = Topics.of(topics)
     check_ids("topics: ", topics)
     as_json = str(path).removesuffix(".gz").endswith(".jsonl")
@@ -140,7 +142,7 @@ def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
     if not as_json and of_another:
         raise InvalidInputError(
             f"topics: expected a first id that no other format begins with, got {shown(first)}. "
-            "Write to a .jsonl file, or rename it."
+            "Write to a .jsonl file, or rename the id."
         )
     lines = [_line(query_id, text, as_json) for query_id, text in topics.items()]
     with whole_file(path) as handle:
@@ -152,7 +154,8 @@ def _entries(path: Path) -> Iterator[Entry]:
     lines = list(text_lines(path))
     filled = [(line, content) for line, content in lines if content.strip()]
     order = _named(filled[0][1]) if filled else None
-    filled = filled[order is not None :]
+    if order is not None:
+        filled = filled[1:]
     if not filled:
         raise FileFormatError(path, None, "expected at least one topic, got none. Write lines of id, tab, text.")
     first = filled[0][1].lstrip()
@@ -168,7 +171,7 @@ def _entries(path: Path) -> Iterator[Entry]:
 
 
 def _named(first: str) -> tuple[int, int, int] | None:
-    """Return where a first line that names the columns has id and text, and their number; None of a topic."""
+    """Return the columns of id and text, and the number of columns, if the first line names them; None for a topic."""
     names = first.split("\t")
     query, text = first_column(names, TOPIC_ID), first_column(names, TEXT)
     if query is not None and text is not None and query != text:
@@ -226,7 +229,7 @@ def _member(topic: Mapping[str, Any], column: str) -> str:
     some = [name for name in topic if topic[name] is not None]
     found = ((names, first_column(names, column)) for names in (some, list(topic)))
     key = next((names[at] for names, at in found if at is not None), None)
-    if key is None or (key == "title" and topic.keys() & _TURNS):  # of the whole conversation
+    if key is None or (key == "title" and topic.keys() & _TURNS):  # the title of a conversation is no query
         expected, got = ", ".join(OTHER_NAMES[column]), shown(", ".join(topic))
         raise LineFault(f"expected one of the keys {expected}, got {got}. {_way(topic, column)}.")
     value = "" if topic[key] is None else topic[key]
@@ -238,7 +241,7 @@ def _member(topic: Mapping[str, Any], column: str) -> str:
 
 
 def _way(topic: Mapping[str, Any], column: str) -> str:
-    """Return how topics are written of objects that have no id, or no text."""
+    """Return the remedy for an object without an id or a text: how to make topics of such objects."""
     if topic.keys() & _TURNS:
         return _EACH_TURN
     lists = {name: value[0] for name, value in topic.items() if isinstance(value, list) and value}
@@ -274,7 +277,7 @@ def _xml_entry(tag: str, attributes: str, content: str) -> tuple[str, str]:
     content = _NUMBER.sub(" ", content, count=1)
     found = (pattern.search(content) for pattern in _TEXTS[tag])
     text = next((match[1] for match in found if match), None)
-    if text is None and tag == "topic":  # its name, or all that it says, with the names of fields (clinical trials)
+    if text is None and tag == "topic":  # name=, or the whole content, with the names of fields (clinical trials)
         text = name or " ".join([template, _FIELD.sub(r" \1 ", content)])
     text = " ".join(_decoded(without_markup(text or "")).split())
     if _OPERATOR.match(text):

@@ -57,7 +57,7 @@ def test_binary_bytes_repeat(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [None, 3, np.zeros((2, 2))])
 def test_what_is_no_data_is_not_written(value: Any, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"data: expected RankingData, got .*\. Pass that of read_data or"):
+    with pytest.raises(InvalidInputError, match=r"data: expected RankingData, got .*\. Pass what read_data or"):
         write_data(value, tmp_path / "data.npz")
     assert list(tmp_path.iterdir()) == []
 

@@ -91,7 +91,7 @@ def test_text_is_read_in_the_encoding_that_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["utf-16", "utf-32", "utf-8-sig", "cp037", "hex", "rot13", "nothing", "", "a\0b"])
 def test_encoding_that_does_not_extend_ascii_is_refused(name: str) -> None:
-    with pytest.raises(InvalidInputError, match="encoding: expected the name of one that extends ASCII"):
+    with pytest.raises(InvalidInputError, match="encoding: expected the name of an encoding that extends ASCII"):
         check_encoding(name)
 
 
