@@ -14,7 +14,7 @@ class RerankError(Exception):
     """An error in the input that the user can correct; the command line exits with 2."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the error by its message: the constructors of subclasses take other arguments."""
+        """Pickle the error by its message, since the constructors of subclasses take other arguments."""
         return _unpickled, (type(self), self.args, dict(vars(self)))
 
 
@@ -85,12 +85,12 @@ def check_known(what: str, name: str, known: Collection[str]) -> None:
         raise unknown_name(what, name, known)
 
 
-LONGEST_NAME = 100  # letters of a name whose nearest known one is looked for
-MOST_NAMES = 40  # that an error lists
+LONGEST_NAME = 100  # characters; for a longer name, no similar one is looked for
+MOST_NAMES = 40  # known names that an error lists
 
 
 def suggestion(name: Any, known: Iterable[str]) -> str:
-    """Return a sentence with the nearest known name, or with the known names."""
+    """Return a sentence with the nearest known name, or with the known names if none is near."""
     choices = sorted(set(known))
     folded = {choice.lower(): choice for choice in choices}
     is_name = isinstance(name, str) and len(name) <= LONGEST_NAME
@@ -102,7 +102,7 @@ def suggestion(name: Any, known: Iterable[str]) -> str:
 
 
 class _Short(Repr):
-    """`repr` limited in depth and length, and for integers of more digits than Python converts."""
+    """`repr` limited in depth and length, which also takes integers with more digits than Python converts."""
 
     def repr_int(self, x: int, level: int) -> str:
         """Return the number as `shown` writes it."""
@@ -114,7 +114,7 @@ _SHORT.maxlevel = 3
 
 
 def shown(value: Any) -> str:
-    """Return a value as a message quotes it: on one line, and at most about 60 characters; bytes are taken as UTF-8."""
+    """Return a value as a message quotes it: one line of at most about 60 characters; bytes are decoded as UTF-8."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
     if isinstance(value, str):

@@ -45,14 +45,14 @@ VERBS = {
 }
 
 
-_OF_ANOTHER_KIND = re.compile(  # an error that a folder or file of another kind gives, by its beginning
+_OF_ANOTHER_KIND = re.compile(  # errors that arguments in the wrong order cause, up to the remedy
     r"(?P<path>.+?)(?::(?P<line>\d+))?: expected (?P<expected>\d+ columns|a model file|a folder (?:with|of)|a \w+ file|"
     r"a JSON object|an id as|one of the keys|a name that ends|a finite number as label|`qid:)\b.*?, "
     r"got .+?(?=\. [A-Z]|\.$)"
 )
 _EXTRA = "Got unexpected extra argument"  # click's words
 DATA = "ranking data"
-_COMPLETION = "_RERANK_COMPLETE"  # environment variable, by which a shell asks what may follow
+_COMPLETION = "_RERANK_COMPLETE"  # environment variable by which a shell asks for completions
 
 
 class Verbs(click.Group):
@@ -63,7 +63,7 @@ class Verbs(click.Group):
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Return the command of a verb; None for an option, and for words of a shell that are to be completed."""
+        """Return the command of a verb; None for an option, and for an incomplete word that a shell completes."""
         if name.startswith("-") or (name not in VERBS and ctx.resilient_parsing):
             return None
         check_known("verb", name, VERBS)
@@ -149,7 +149,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Open the null device in place of standard streams that are closed: another file would take their number."""
+    """Open the null device for closed standard streams; otherwise, another file would get their descriptor."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
@@ -172,7 +172,7 @@ def _log_to_stderr(level: int) -> Iterator[None]:
 
 
 def _kind(path: Path) -> str | None:
-    """Return what a folder, or a file by its first line, looks like: an index, a model, ranking data or a list."""
+    """Return what a folder, or the first line of a file, looks like, e.g. "an index"; None if it is not recognised."""
     if path.is_dir():
         return "an index" if any(path.glob("segments_*")) or any(path.glob("shard-*")) else None
     if not path.is_file():
@@ -203,15 +203,15 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _as_another_file(error: RerankError) -> str:
-    """Return the message of an error; where its file is one of another kind, with that in place of the remedy."""
+    """Return the message of an error; if its file is of another kind, the remedy says so."""
     message = str(error)
     refused = _OF_ANOTHER_KIND.match(message)
     kind = None if refused is None else _kind(Path(refused["path"]))
     if refused is None or kind is None or kind.split()[-1] in refused["expected"]:
         return message
-    if refused["line"] not in (None, "1") and kind != DATA:  # which begins with comments
+    if refused["line"] not in (None, "1") and kind != DATA:  # ranking data may begin with comments
         return message
-    if kind == DATA and refused["expected"] in ("a finite number as label", "`qid:"):  # its own reader refuses it
+    if kind == DATA and refused["expected"] in ("a finite number as label", "`qid:"):  # an error inside ranking data
         return message
     return f"{refused[0]}. It looks like {kind}: check the arguments and their order."
 

@@ -100,7 +100,7 @@ def command(
         index, model, topics, run_files, base, other_index, cluster, texts is None, remove_query=remove_query
     ) as (opened, applied, files):
         if method is not None:
-            rerank.diversify(opened, rerank.Run.of({}), method)  # refused now, not after the work
+            rerank.diversify(opened, rerank.Run.of({}), method)  # refuses a wrong method before the work
         with errors_with_files({**files, "scores": files["run"] or "--run"}):
             if texts is None:
                 apply = rerank.rerank if cluster is None else opened.cluster.rerank  # type: ignore[attr-defined]
@@ -111,7 +111,7 @@ def command(
                 result = rerank_topics(opened, **applied, texts=read, k=k, cutoff=least)
             if least is not None:
                 log.info(
-                    "%d documents have the probabilities asked for, of %d of %d queries",
+                    "%d documents of %d of %d queries have at least the given probabilities",
                     result.n_rows,
                     sum(len(result[query_id]) > 0 for query_id in result),
                     len(applied["topics"]),

@@ -10,7 +10,7 @@ from rerank.cli.options import COUNT, Number, functions_option, path_argument, p
 from rerank.errors import InvalidInputError, MissingFileError, RerankError, check_known
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
-LIMITS: dict[str, tuple[str, Number]] = {  # of --limit: the field of `Limits`, and its numbers
+LIMITS: dict[str, tuple[str, Number]] = {  # by the name in --limit: field of `Limits`, type of its value
     "deadline": ("deadline", Number(0.001, 3600.0)),
     "queue": ("waiting", COUNT),
     "wait": ("wait_seconds", Number(0.001, 3600.0)),
@@ -131,7 +131,7 @@ def command(
 
 
 def _models(index: Path | None, models: tuple[Path, ...], alone: Path | None) -> tuple[Path, ...]:
-    """Return the files of the models; refuse a model in place of an index beside one."""
+    """Return the model files; refuse INDEX together with --model, neither of the two, and a file as INDEX."""
     if (index is None) == (alone is None) or (index is not None and index.is_file()):
         got = "neither" if index is None else f"{index} and {alone}" if alone else f"the file {index}"
         raise InvalidInputError(f"serve: expected INDEX [MODEL ...] or --model MODEL, got {got}. Give one of them.")
@@ -143,7 +143,7 @@ def _models(index: Path | None, models: tuple[Path, ...], alone: Path | None) ->
 
 
 def _token(file: Path | None, without: bool, host: str) -> str | None:
-    """Return the token; refuse an address that others reach without one."""
+    """Return the token, or None; without a token, refuse an address that other machines can reach."""
     from rerank.runtime.json_files import read_whole
     from rerank.service.settings import is_loopback
 
@@ -169,7 +169,7 @@ def _token(file: Path | None, without: bool, host: str) -> str | None:
 
 
 def _log(text: str | None) -> tuple[str, Path | None]:
-    """Return kind and folder of `--log`."""
+    """Return kind and folder of `--log`; "" and None if it is not given."""
     if text is None:
         return "", None
     kind, _, folder = text.partition(":")

@@ -26,9 +26,10 @@ from rerank.rankers.training_set import TrainingSet
 from rerank.trees.score import score_rows
 from rerank.types import Floats, RankingData
 
-MOST_LABEL = 30  # 2^label - 1 stays a number of 32 bits
+MOST_LABEL = 30  # 2^label - 1 fits into 32 bits
+# Parameters that LightGBM is given as they are, by the same name.
 SENT = ("learning_rate", "max_depth", "min_split_gain", "max_bin", "colsample_bytree", "random_state")
-# Parameters that LightGBM's learner has no match for -> the only value that it takes.
+# Parameters that LightGBM's learner lacks -> the only value that is accepted on a cluster.
 REFUSED = {
     "split": "newton",
     "step": "fixed",
@@ -42,7 +43,7 @@ REFUSED = {
 def train_on(
     cluster: Any, ranker: Ranker, data: RankingData | str | Path, eval_set: RankingData | str | Path | None
 ) -> ImportedTrees:
-    """Return the model of LightGBM's trees; see `Cluster.train`."""
+    """Return the model whose trees LightGBM grew on the cluster; see `Cluster.train`."""
     _check(ranker)
     cluster.check_workers()
     learner = type("LambdaMART", (_ClusterMART,), {"cluster": cluster})(**ranker.get_params(deep=False))
@@ -54,15 +55,15 @@ def train_on(
 
 
 def _check(ranker: Ranker) -> None:
-    """Refuse what LightGBM's learner does not do."""
+    """Refuse rankers, parameters and measures that LightGBM's learner does not support."""
     if not isinstance(ranker, LambdaMART):
-        raise InvalidInputError(f"cluster: expected lambdamart, got {ranker.kind}. Train it without a cluster.")
+        raise InvalidInputError(f"cluster: expected lambdamart, got {ranker.kind}. Train without a cluster.")
     for name, value in REFUSED.items():
         asked = getattr(ranker, name)
         if asked != value:
             raise InvalidInputError(
-                f"{name}: expected {value!r} on a cluster, where LightGBM grows the trees, got {asked!r}. Leave it "
-                "out, or train without a cluster."
+                f"{name}: expected {value!r} on a cluster, where LightGBM grows the trees, got {asked!r}. Leave the "
+                "parameter out, or train without a cluster."
             )
     measure = parse_measure(ranker.metric)
     if not isinstance(measure, NDCG) or measure.gains.pairs:
@@ -95,11 +96,11 @@ class _ClusterMART(LambdaMART):
         self.model_ = model
 
     def _checked_labels(self, train: TrainingSet) -> Floats:
-        """Return the labels as LightGBM takes them: whole numbers from 0."""
+        """Return the labels as LightGBM takes them, (n_rows,): whole numbers from 0; negative labels become 0."""
         if self.categories_:
             raise InvalidInputError(
                 f"training data: expected numbers on a cluster, got the category {next(iter(self.categories_))!r}. "
-                "Give its codes, or train without a cluster."
+                "Replace categories by numbers, or train without a cluster."
             )
         labels = np.maximum(train.labels, 0.0)
         if (labels != np.floor(labels)).any() or labels.max() > MOST_LABEL:
@@ -112,7 +113,11 @@ class _ClusterMART(LambdaMART):
         return labels
 
     def _lightgbm_parameters(self, train: TrainingSet) -> dict[str, Any]:
-        """Return the parameters of LightGBM's learner; those of leaves are in units of the base's spread, as here."""
+        """Return the parameters of LightGBM's learner.
+
+        min_child_weight, reg_alpha and reg_lambda are in units of the spread of the base's scores, as in LambdaMART;
+        sigma, the inverse of the unit, converts them to LightGBM's.
+        """
         sizes = sizes_of(self, len(train.weights), len(train.order))
         sigma = 1.0 / self._unit(train)
         measure = parse_measure(self.metric)
@@ -152,21 +157,21 @@ def _grown(cluster: Any, train: TrainingSet, labels: Floats, parameters: Mapping
             learner.fit(**_divided(cluster, train, labels))
     except failures as error:
         raise ClusterError(
-            f"cluster: expected a training by LightGBM that ends, got {error_line(error)}. Train again, and see the "
-            "logs of the workers."
+            f"cluster: expected LightGBM's training to end, got {error_line(error)}. Read the logs of the workers, and "
+            "train again."
         ) from error
     return learner.booster_
 
 
 def _log_by_logging() -> None:
-    """Have LightGBM's messages on a worker go to its log in place of standard output."""
+    """Send LightGBM's messages on a worker to the worker's log in place of standard output."""
     import lightgbm
 
     lightgbm.register_logger(logging.getLogger("lightgbm"))
 
 
 def _divided(cluster: Any, train: TrainingSet, labels: Floats) -> dict[str, Any]:
-    """Return the arguments of LightGBM's `fit` as arrays of Dask; each worker holds the part of its queries."""
+    """Return the arguments of LightGBM's `fit` as Dask arrays; each worker holds the rows of some queries."""
     from dask import array, delayed  # type: ignore[attr-defined]
 
     n_queries = len(train.weights)

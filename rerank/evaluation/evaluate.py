@@ -1,6 +1,6 @@
-"""Runs against judgements, as trec_eval measures them.
+"""Evaluation of runs against judgements, as trec_eval does it.
 
-Whether the scores of a run are the probabilities that they claim to be.
+`reliability` checks whether the scores of a run are probabilities of relevance.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from rerank.types.data_frames import new_frame
 from rerank.types.ids import same_ids, warn_apart
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
-ROUNDED_BY = {"nearest": "trec_eval 10", "up": "trec_eval 9"}  # levels of recall, by the parameter `rounding`
+# Value of the measures' parameter `rounding` -> the version of trec_eval that rounds levels of recall in this way.
+ROUNDED_BY = {"nearest": "trec_eval 10", "up": "trec_eval 9"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class EvalOptions:
 
 
 class _PerQuery(dict[str, dict[str, Any]]):
-    """Values by the name of the measure and by query; other names of a measure are read, too."""
+    """Values by the name of the measure and by query; a measure is also found by its other names."""
 
     def __init__(self, by_name: Mapping[str, dict[str, Any]], name_of: Callable[[object], str]) -> None:
         super().__init__(by_name)
@@ -115,7 +116,7 @@ class EvaluationResult(Shown):
         return self.kinds[name].average(self.values[name])
 
     def __iter__(self) -> Iterator[str]:
-        """Return the names of the measures; with `keys`, `dict(result)` is their figures."""
+        """Iterate over the names of the measures. `dict(result)` gives their figures by name."""
         return iter(self.values)
 
     def keys(self) -> KeysView[str]:
@@ -171,7 +172,7 @@ class EvaluationResult(Shown):
         name = parse_measure(measure, self.options.level).name
         if name not in self.kinds:
             raise InvalidInputError(
-                f"measure {name}: expected one of {', '.join(self.kinds)}. Evaluate with it to have it."
+                f"measure: expected one of {', '.join(self.kinds)}, got {name}. Evaluate with this measure."
             )
         return name
 
@@ -270,7 +271,7 @@ def judgements_of(qrels: JudgementsLike, measures: Iterable[Measure]) -> Qrels |
 
 
 def _subtopic_lists(qrels: SubtopicQrels, run: Run, options: EvalOptions, with_empty: bool) -> tuple[RankedLists, Ids]:
-    """Return what `ranked_lists` does for judgements of subtopics."""
+    """Return lists and query ids as `ranked_lists` does, with the judgements of subtopics."""
     documents, numbers = qrels.numbered()
     lists, query_ids = ranked_lists(documents, run, options, False, with_empty)
     judgements, judged_ptr = qrels.rows_of(query_ids)
@@ -291,8 +292,8 @@ def ranked_lists(
 ) -> tuple[RankedLists, Ids]:
     """Return the labels of the judged queries' documents in trec_eval's order, and the ids of those queries.
 
-    with_judged  whether to return which documents are judged, too
-    with_empty   whether a query of the run without a row is evaluated; a run file cannot contain it
+    with_judged  whether the lists also say which documents are judged
+    with_empty   whether a query of the run without documents is evaluated; no run file holds such a query
     """
     run.check_finite()
     answered = np.array([query_id in qrels for query_id in run], dtype=np.bool_)
@@ -344,7 +345,7 @@ def _ranked_labels(qrels: Qrels, run: Run, with_judged: bool) -> tuple[Floats, N
 def _evaluated_rows(
     query_ptr: Ints, answered: NDArray[np.bool_], labels: Floats, judged: NDArray[np.bool_] | None, options: EvalOptions
 ) -> tuple[NDArray[np.bool_] | None, Ints]:
-    """Return which rows are evaluated (None: all), and their number in each query."""
+    """Return which rows are evaluated, (n_rows,) bool or None for all, and their number in each query, (n_queries,)."""
     counts = np.diff(query_ptr)
     if answered.all() and options.depth is None and not options.judged_only:
         return None, counts
@@ -366,7 +367,7 @@ def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1) -> Reliabili
     run : Run, mapping, DataFrame or path
         Documents whose scores are probabilities of relevance, as `rerank(..., cutoff=Cutoff())` returns them.
     target : int
-        Least label of a relevant document.
+        Smallest label of a relevant document.
 
     Returns
     -------
@@ -389,9 +390,9 @@ def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1) -> Reliabili
 
 
 def log_absent(level: int, text: str, absent: Mapping[str, int], n_judged: int) -> None:
-    """Log the runs that lack judged queries, those that lack as many in one line.
+    """Log the runs that lack judged queries; runs that lack the same number of queries share a line.
 
-    text    with places for the names of the runs, the number of queries that they lack, and that of all
+    text    a format of the names of the runs, the number of queries that they lack, and the number of judged queries
     absent  number of judged queries that each run lacks
     """
     for number in dict.fromkeys(filter(None, absent.values())):

@@ -1,11 +1,11 @@
-"""CatBoost's JSON (`save_model(format="json")`), read for oblivious trees, whose nodes of one depth share a test.
+"""CatBoost's JSON (`save_model(format="json")`) of oblivious trees, in which all nodes of one depth share a test.
 
 Values and borders are float32; `x > border` sets a bit of the leaf's number, the first split the lowest one. Leaf
-values and sums are float64; the score is scale * sum + bias, and leaf values are read times the scale. A category is
-known by the lower half of the CityHash64 (version 1.0) of its text, "7" for 7. A split of one category (OneHotFeature)
-sets the bit of rows that have it, and is read where the category is a whole number below 65536. Splits of statistics of
-categories (OnlineCtr) are refused: their borders are on shares of training rows, of several features at once, and not
-on the values of a feature.
+values and sums are float64; the score is scale * sum + bias. Leaf values are read times the scale. A category is
+identified by the lower half of the CityHash64 (version 1.0) of its text, "7" for 7. A split of one category
+(OneHotFeature) sets the bit of rows that have it, and is read if the category is a whole number below 65536. Splits of
+statistics of categories (OnlineCtr) are refused: their borders are on shares of training rows, of several features at
+once, and not on the values of a feature.
 """
 
 import os
@@ -45,7 +45,7 @@ class CatBoost(Format):
     reads = True
 
     def recognises(self, content: bytes) -> bool:
-        """Return whether an object of CatBoost's trees begins the content."""
+        """Return whether the content is CatBoost's JSON, or its binary form, which `read` refuses."""
         return content.startswith(BINARY) or (content.lstrip().startswith(b"{") and b'"features_info"' in content)
 
     def content_of(self, estimator: object) -> bytes | TreeModel | None:
@@ -59,7 +59,7 @@ class CatBoost(Format):
             try:
                 estimator.save_model(path, format="json")
             except CatBoostError as error:
-                reason = str(error).rpartition(": ")[2]  # behind the line of its source
+                reason = str(error).rpartition(": ")[2]  # without the source line that CatBoost puts in front
                 raise FormatFault(
                     "a model that CatBoost saves as JSON", shown(reason), remedy="Train the model again on numbers."
                 ) from None
@@ -85,9 +85,9 @@ class CatBoost(Format):
         }
         n_features = feature_count(max(names_of, default=0) + 1)
         scale, bias = stored.get("scale_and_bias") or (1.0, 0.0)
-        biases = np.ravel(bias or 0.0)  # one of each score
+        biases = np.ravel(bias or 0.0)  # one bias for each score
         if len(biases) > 1:
-            raise FormatFault("one score", str(len(biases)), remedy="Only models of one score can rank.")
+            raise FormatFault("one score", str(len(biases)), remedy="Train a model with one score.")
         trees = each_tree(stored["oblivious_trees"], lambda raw: _tree(raw, floats, categorical))
         with np.errstate(over="ignore", invalid="ignore"):  # refused as scores beyond float32
             forest = joined_trees(trees, n_features).scaled(float(numbers([scale], 1)[0]))
@@ -101,7 +101,7 @@ class CatBoost(Format):
 
 
 def _tree(raw: Any, floats: list[Any], categorical: list[Any]) -> Forest:
-    """Return a tree over the features of the file, of numbers and of categories; raises FormatFault."""
+    """Return a tree; `floats` and `categorical` describe the features of the file; raises FormatFault."""
     splits = raw.get("splits") or []
     values = numbers(raw["leaf_values"], 1 << len(splits))
     counts = numbers(raw.get("leaf_weights") or [0.0] * len(values), len(values))
@@ -125,7 +125,7 @@ def _tree(raw: Any, floats: list[Any], categorical: list[Any]) -> Forest:
 
 
 def _split(split: Any, floats: list[Any], categorical: list[Any]) -> tuple[int, float, bool, Ints | None]:
-    """Return feature, border, whether missing values go left, and the categories that set the bit; they go left."""
+    """Return feature, border, whether missing values go left, and the categories that go left (None for numbers)."""
     kind = split.get("split_type", FLOAT) if isinstance(split, dict) else split
     if kind == FLOAT:
         feature = floats[split["float_feature_index"]]
@@ -135,8 +135,8 @@ def _split(split: Any, floats: list[Any], categorical: list[Any]) -> tuple[int, 
         raise FormatFault(
             f"splits of numbers or of one category ({FLOAT}, {ONE_HOT})",
             shown(kind),
-            remedy="Train it with one_hot_max_size of all categories and max_ctr_complexity=1, or without "
-            "cat_features.",
+            remedy="Train the model again with one_hot_max_size of at least the number of categories and "
+            "max_ctr_complexity=1, or without cat_features.",
         )
     value = int(split["value"]) % 2**32
     if value not in _codes_by_hash():
@@ -151,7 +151,7 @@ def _split(split: Any, floats: list[Any], categorical: list[Any]) -> tuple[int, 
 
 @cache
 def _codes_by_hash() -> dict[int, list[int]]:
-    """Return the codes of each hash; two may have the same one, and are then one category to CatBoost."""
+    """Return the codes by their hash; codes with the same hash are one category to CatBoost."""
     codes: dict[int, list[int]] = {}
     for code in range(MOST_CATEGORIES):
         codes.setdefault(_city_hash(str(code).encode()) % 2**32, []).append(code)

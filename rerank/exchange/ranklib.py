@@ -1,8 +1,8 @@
 """RankLib: LambdaMART, MART, random forests, and the linear Coordinate Ascent and Linear Regression.
 
 Features are numbered from 1, thresholds and leaf values are float32, `x <= threshold` goes left, and a missing value is
-0. RankLib sums in float32; where trees have another weight than 1 it multiplies in float64, and scores may differ in
-the last digits of float32. Linear models are a line of `feature:weight`, summed in float64; feature 0 of a linear
+0. RankLib sums in float32. If a tree has a weight other than 1, RankLib multiplies in float64, and scores may differ in
+the last digits of float32. A linear model is one line of `feature:weight`, summed in float64; feature 0 of a linear
 regression is its constant.
 """
 
@@ -37,11 +37,11 @@ from rerank.trees.forest import Forest
 TREES = ("LambdaMART", "MART", "Random Forests")
 ASCENT = "Coordinate Ascent"
 REGRESSION = "Linear Regression"
-DEEPEST = 900  # splits: RankLib reads them by recursion
+DEEPEST = 900  # greatest depth in splits, since RankLib reads them by recursion
 
 
 def _node(split: ElementTree.Element) -> Node:
-    """Return a leaf or a node, at which a missing value is read as 0."""
+    """Return a leaf or an inner node; a missing value takes the side of 0."""
     if split.find("output") is not None:
         return Node(value=float(numbers([split.findtext("output")])[0]))
     first, second = split.findall("split")
@@ -68,7 +68,7 @@ class RankLib(PluginFormat):
     sums = "float32"
 
     def recognises(self, content: bytes) -> bool:
-        """Return whether comments of `##` begin the content; with `###`, Python that CatBoost exports does."""
+        """Return whether the content begins with a comment of `##`; Python code of CatBoost begins with `###`."""
         return re.match(rb"\s*##(?!#)", content) is not None
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
@@ -105,14 +105,14 @@ class RankLib(PluginFormat):
         return ("## LambdaMART\n\n" + "\n".join(_ensemble_lines(model)) + "\n").encode()
 
     def write_linear(self, model: LinearModel, name: str) -> bytes:
-        """Return the text of a linear model: a linear regression where there is a constant."""
+        """Return the text of a linear model: a linear regression if it has a constant, else coordinate ascent."""
         kind, start = (REGRESSION, [f"0:{decimal(model.constant)}"]) if model.constant else (ASCENT, [])
         weights = [f"{number}:{decimal(weight)}" for number, weight in enumerate(model.weights, 1)]
         return f"## {kind}\n{' '.join(start + weights)}\n".encode()
 
 
 def _ensemble_lines(model: TreeModel) -> list[str]:
-    """Return the lines of the element `ensemble`, a tag or a tag with its text each; the constant is the last tree."""
+    """Return the lines of the element `ensemble`, one tag each; a constant is written as the last tree."""
     forest = model.forest
     values = single(forest.leaf_value)
 

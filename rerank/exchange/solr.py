@@ -1,9 +1,9 @@
 """Solr's MultipleAdditiveTreesModel and LinearModel.
 
-Solr calls the setter of each member with the value of the JSON as it is: numbers of trees are text, `isNullSameAsZero`
-is true or false. Solr has this member, and missing values, from 9.2 on; older versions refuse the exported trees.
-Values, thresholds, leaf values and sums are float32. Solr tests `x <= float32(threshold + 1e-6)`: the written threshold
-is one that gives exactly the model's threshold after this addition.
+Solr passes each member of the JSON to its setter without conversion: numbers of trees are text, `isNullSameAsZero` is
+true or false. Solr knows `isNullSameAsZero` and missing values since 9.2; older versions refuse the exported trees.
+Feature values, thresholds, leaf values and sums are float32. Solr tests `x <= float32(threshold + 1e-6)`: the written
+threshold is chosen so that the addition gives exactly the model's threshold.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ class Solr(Format):
     by_name = True
 
     def recognises(self, content: bytes) -> bool:
-        """Return whether a class of Solr's models is named in an object."""
+        """Return whether the content is an object that names a class of Solr's models."""
         return content.lstrip().startswith(b"{") and SOLR_MODELS in content
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
@@ -63,7 +63,7 @@ class Solr(Format):
         params = stored["params"]
         features = tuple(_feature(feature) for feature in stored["features"])
         if len(set(features)) < len(features) or not features:
-            raise FormatFault("each feature once", "none, or one again")
+            raise FormatFault("at least one feature, each once", "no feature, or a repeated one")
         if kind == LINEAR:
             return LinearModel(tuple(_number(params["weights"][name]) for name in features), features)
         null_is_zero = str(params.get("isNullSameAsZero", "true")).lower() != "false"
@@ -88,7 +88,7 @@ class Solr(Format):
         return _content(CLASS, name, names, params)
 
     def write_linear(self, model: LinearModel, name: str) -> bytes:
-        """Return the object of a LinearModel; its constant, the same for all documents, is left out."""
+        """Return the object of a LinearModel without the constant, which does not change the order of documents."""
         names = model.feature_names or numbered_names(len(model.weights))
         return _content(LINEAR, name, names, {"weights": dict(zip(names, model.weights, strict=True))})
 
@@ -96,8 +96,8 @@ class Solr(Format):
 def without_slack(thresholds: Floats32, features: NDArray[np.int32], names: tuple[str, ...]) -> Floats32:
     """Return thresholds t with float32(t + 1e-6) equal to each threshold, (n,) float32.
 
-    Raises InvalidInputError where there is none: float32 has gaps of less than 1e-6 below 16, and near a power of 2 the
-    sum may pass over a number.
+    Raises InvalidInputError if there is no such t: below 16, the gaps of float32 are smaller than 1e-6, and near a
+    power of 2 the sum may skip a number.
     """
     with np.errstate(over="ignore"):
         adjusted = (thresholds.astype(np.float64) - float(SLACK)).astype(np.float32)
@@ -153,7 +153,7 @@ def _node(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Node:
 
 
 def _feature(stored: Any) -> str:
-    """Return the name of a feature; a normaliser is refused, since values would not be the features'."""
+    """Return the name of a feature; refuse one with a normaliser, which would change the feature's values."""
     norm = stored.get("norm")
     if norm is not None and not norm["class"].endswith(".IdentityNormalizer"):
         raise FormatFault(

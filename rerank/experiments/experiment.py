@@ -1,9 +1,9 @@
 """Studies: candidates, features, cross-validation by query, held-out runs, and a table with significance tests.
 
-Every query is reranked by a model that did not use its labels in training, early stopping or tuning: of k folds one is
-held out, the next one is the validation fold for early stopping and tuning, and the others train, as in LETOR. A ranker
-that needs no validation fold learns from it, too (`Ranker.learns_from_all`). With repeats, the folds are assigned
-again, and the value of a query is its mean over the repeats.
+Every query is reranked by a model that did not use its labels in training, early stopping or tuning: one of k folds is
+held out, the next fold is the validation fold for early stopping and tuning, and the model is trained on the others, as
+in LETOR. A ranker that needs no validation fold is trained on that fold, too (`Ranker.learns_from_all`). Each repeat
+assigns queries to folds anew, and the value of a query is its mean over the repeats.
 """
 
 from __future__ import annotations
@@ -54,35 +54,35 @@ def run_experiment(
     inputs: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> StudyResult:
-    """Compare rankers with what they start from, and with runs of other systems, on held-out queries.
+    """Compare a ranker with its base, and with runs of other systems, on held-out queries.
 
-    With an index, the systems are BM25, the unsupervised ranking, the ranker without a base, and the ranker from one;
-    by default candidates, features and training are those of `rerank.train`, and candidates of a held-out query are
-    ranked as by `rerank.rerank`. With data (features and labels), they are the run that the data were made from, where
-    the data hold its scores, and the ranker without a base and, where one is named, from one. A base that is a model is
-    a system, too.
+    With an index, the systems are BM25, the unsupervised ranking, and the ranker without and with its base. By default,
+    candidates, features and training are those of `rerank.train`, and candidates of a held-out query are ranked as by
+    `rerank.rerank`. With data (features and labels), the systems are the run that the data were made from, if the data
+    hold its scores, the ranker without a base and, if a base is named, the ranker with it. A base that is a model is a
+    system, too.
 
     Parameters
     ----------
     source : Index, RankingData, path or sequence of paths
-        The index or its folder, with topics and qrels; or data, or their files. Models hold a history of the
-        training queries of their fold, as those of `rerank.train` do; one that the index has is not used.
+        The index or its folder, with topics and qrels; or data, or their files. Each model holds a history of the
+        training queries of its fold, as models of `rerank.train` do; a history of the index is not used.
     topics : Topics, mapping, DataFrame, path or None
         Topics of an index; those without judgements are ignored.
     qrels : Qrels, mapping, DataFrame, path or None
-        Judgements. With data, what is evaluated on; None is the labels of the data, by which a document of a run that
-        is not in the data is not relevant.
+        Judgements. With data, they are those of the evaluation; None takes the labels of the data, and a document of
+        a run that is not in the data is then not relevant.
     output : path or None
-        Folder for runs, models, folds, results and settings; None writes nothing. One that holds a study is
-        refused. All files appear at the end; after an error, the folder is as it was.
+        Folder for runs, models, folds, results and settings; None writes nothing. A folder that holds a study is
+        refused. All files appear at the end; after an error, the folder is unchanged.
     study : Study or None
         Settings; None is the defaults.
     runs : mapping of str to Run, mapping, DataFrame or path, or None
-        Runs of other systems, by name, which are compared as they are. Their reciprocal rank fusion, with the
-        first-stage run, is a system, too: RRF.
+        Runs of other systems by name, compared unchanged. The reciprocal rank fusion of these runs and the
+        first-stage run is a system, too: RRF.
     inputs : mapping or None
-        Paths of index, topics, qrels, data and runs by name, which are stored with the settings beside that of a base
-        "model:FILE" or "run:FILE", so that `rerank experiment FOLDER` runs the study again.
+        Paths of index, topics, qrels, data and runs by name. They are stored with the settings, as is the file of a
+        base "model:FILE" or "run:FILE", so that `rerank experiment FOLDER` can repeat the study.
     **settings : object
         Settings of the study by name, e.g. `k=50, ranker="lambdamart"`, see `Study`.
 
@@ -122,7 +122,7 @@ def run_experiment(
 
 
 def _without_history(data_of: Callable[[int], FoldData], fold: int) -> FoldData:
-    """Return the data of a fold without the features of judgements."""
+    """Return the data of a fold without the features that are learned from judgements."""
     found = data_of(fold)
     names = found.data.feature_names
     kept = [number for number, name in enumerate(names) if not name.startswith(HISTORY)]
@@ -164,13 +164,13 @@ def _trial(prepared: Prepared, folds: Mapping[str, int], is_first: bool) -> Tria
 
 
 def run_of_base(prepared: Prepared, data_of: Callable[[int], FoldData], folds: Mapping[str, int], base: Ranker) -> Run:
-    """Return the run of all held-out queries by a base that is a model."""
+    """Return the run of all held-out queries that a base, which is a model, gives without training."""
     fixed = FoldTraining(data_of, folds, partial(_not_trained, base), learns_from_all=True)
     return cross_validated(prepared.workers, fixed, BASE)[2]
 
 
 def _not_trained(model: Ranker, train: RankingData, stop: RankingData | None) -> tuple[Ranker, list[Try]]:
-    """Return a model as it is, in the place of one that learns from a fold's training data."""
+    """Return the model unchanged; it takes the place of a search that trains on the fold's data."""
     return model, []
 
 

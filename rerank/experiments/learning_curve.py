@@ -1,8 +1,8 @@
 """Learning curves: a measure on held-out queries by the number of judged queries that a ranker learned from.
 
-Folds, candidates, features, systems and training are those of a study (experiment.py), and the last point, of all
-training queries, is its figure. Where a fold is held out, a smaller number of queries is part of a greater one, and is
-spread evenly over the other folds.
+Folds, candidates, features, systems and training are those of a study (experiment.py). The last point, at all training
+queries, is the study's figure. For each held-out fold, the smaller sets of training queries are subsets of the larger
+ones, and every set is spread evenly over the other folds.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,15 +29,15 @@ from rerank.training.cross_validation import cross_validated
 from rerank.training.folds import LEAST_QUERIES, training_size
 from rerank.types import Run
 
-FILES = "curve"  # their name without its ending
-STEPS = (1, 2, 5)  # of the numbers of queries, times a power of ten
+FILES = "curve"  # name of the files without the ending
+STEPS = (1, 2, 5)  # numbers of queries are these times powers of ten
 INTERVAL = "95 % bootstrap interval over the held-out queries (expanded percentiles, 10,000 samples, seed 0)"
-NEAREST_MARKS = 1.3  # quotient of numbers of queries on an axis
+NEAREST_MARKS = 1.3  # least quotient of neighbouring numbers of queries that are marked on the axis
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """The measure of one system that learned from one number of queries.
+    """The measure of one system at one number of training queries.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class LearningCurve(Curve):
     measure : str
         Name of the measure.
     points : sequence of CurvePoint
-        The points of one system after the other, by ascending number of queries.
+        The points, system by system, each system's by ascending number of queries.
     resources : mapping of str to str
         What features were computed from, as in `StudyResult`.
 
@@ -85,7 +85,7 @@ class LearningCurve(Curve):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """What is shown, as a heading."""
+        """Heading of the chart and the table."""
         return f"{self.measure} on held-out queries by the number of training queries"
 
     @property
@@ -96,9 +96,9 @@ class LearningCurve(Curve):
 
     @cached_property
     def rows(self) -> list[tuple[str, int, float, float, float]]:
-        """System, number of queries, mean and its 95 % bootstrap interval of each point, as in `curve.tsv`.
+        """System, number of queries, mean, and low and high end of its 95 % bootstrap interval, as in `curve.tsv`.
 
-        The differences of the ranker with a base to the one without come last.
+        After the rows of the points come the differences between the ranker with its base and without.
         """
         points = [(point.system, point.queries, point.values) for point in self.points]
         learned = [own for own in self.systems.values() if own[0].queries]
@@ -122,7 +122,7 @@ class LearningCurve(Curve):
         return [Section("Points", text, rows, header, 1, [self.chart(self._axis(), len(self.points))])]
 
     def _axis(self) -> Axis:
-        """Return the axis of the numbers of queries, without marks that are too near to the next."""
+        """Return the logarithmic axis of the numbers of queries; a mark too near to the next one is left out."""
         numbers = sorted({point.queries for point in self.points if point.queries})
         marks = numbers if len(numbers) > 1 else [LEAST_QUERIES, 2 * LEAST_QUERIES]
         spread = [mark for mark, following in pairwise(marks) if following >= NEAREST_MARKS * mark or mark == marks[0]]
@@ -159,8 +159,8 @@ def learning_curve(
     Raises
     ------
     InvalidInputError
-        If no topic is judged, too few are and no system learns nothing, the study has repeats or tuning, or another
-        process is writing the folder.
+        If no topic is judged, the study has repeats or tuning, or another process is writing the folder. Also if too
+        few topics are judged to train on, unless a system that learns nothing gives a point.
 
     """
     study = study or Study()
@@ -186,7 +186,7 @@ def learning_curve(
 
 
 def nested_order(folds: Mapping[str, int], fold: int, random_state: int) -> list[str]:
-    """Return the queries of the other folds in random order, of which the first n have about an equal share of each."""
+    """Return the queries of the other folds in random order; any first n hold about the same share of each fold."""
     random = np.random.default_rng([random_state, fold])
     places = {}
     for other in sorted(set(folds.values()) - {fold}):
@@ -197,7 +197,7 @@ def nested_order(folds: Mapping[str, int], fold: int, random_state: int) -> list
 
 
 def training_sizes(folds: Mapping[str, int]) -> list[int]:
-    """Return the numbers of training queries of the points; the last is all, in the folds that have most."""
+    """Return the numbers of training queries of the points; the last is the size of the largest training set."""
     fewest = len(folds) - int(np.bincount(list(folds.values())).max())
     powers = range(len(str(fewest)))
     sizes = [step * 10**power for power in powers for step in STEPS if LEAST_QUERIES <= step * 10**power < fewest]
@@ -205,7 +205,7 @@ def training_sizes(folds: Mapping[str, int]) -> list[int]:
 
 
 def _points(prepared: Prepared, folds: Mapping[str, int]) -> Iterator[CurvePoint]:
-    """Yield the points of a base that is a model, and of the study's ranker without and with its base, by queries."""
+    """Yield the points of the ranker without and with its base, size by size, and of a base that is a model."""
     study = prepared.study
     sizes = training_sizes(folds)
     orders = [nested_order(folds, fold, study.random_state) for fold in range(max(folds.values()) + 1)]
@@ -221,6 +221,6 @@ def _points(prepared: Prepared, folds: Mapping[str, int]) -> Iterator[CurvePoint
 
 
 def _point(prepared: Prepared, system: str, queries: int, run: Run) -> CurvePoint:
-    """Return the measure of a run of all held-out queries."""
+    """Return the point of a run of all held-out queries."""
     result = evaluate(prepared.qrels, run, [prepared.study.metric], complete=True)
     return CurvePoint(system, queries, result.per_query[result.measures[0]], n_tied(run))

@@ -1,4 +1,4 @@
-"""What a study computes once: judgements, folds, candidates and features, and the runs that learn nothing."""
+"""What a study computes once: judgements, folds, candidates, features, and the runs of systems without training."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ from rerank.types.ids import same_ids
 SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
 OF_INDEX = ("k", "candidates", "recipe", "history")  # settings of a study of an index alone
 RESOURCES = ("vectors", "history", "encoder")  # parts of a recipe
-FIRST = 10  # documents of a query of which a warning tells
+FIRST = 10  # documents of each query that are looked up in the data
 
 
 @dataclass(frozen=True, eq=False)
 class StudyInputs:
-    """What the features of a study of an index are made of; the run is that of BM25 where a source is learned."""
+    """The inputs of the features of a study of an index; if a source of candidates is learned, it is BM25's run."""
 
     index: Index
     run: Run
@@ -63,7 +63,7 @@ class StudyInputs:
     study: Study
 
     def features(self, recipe: Recipe | None = None) -> FoldData:
-        """Return the features of all candidates, and which of these are trained on; None is the study's recipe."""
+        """Return the features of all candidates, and the rows to train on; a recipe of None is the study's."""
         study = self.study
         run = self.run.take(self.run.trec_order())
         sources = sources_of(self.index, study.candidates, study.k)
@@ -79,7 +79,7 @@ class StudyInputs:
         return FoldData(data, trained, run)
 
     def with_history(self, history: History) -> StudyInputs:
-        """Return the inputs with a history, and with the candidates that it finds where a source is learned."""
+        """Return the inputs with a history; if a source of candidates is learned, it searches with this history."""
         index = self.index.using(history=history)
         candidates = self.study.candidates
         run = self.run
@@ -90,7 +90,7 @@ class StudyInputs:
 
 @dataclass(frozen=True, eq=False)
 class FoldCandidates:
-    """Data of each fold, whose candidates come from a history of its own."""
+    """Data of each fold, whose candidates come from the fold's own history."""
 
     inputs: StudyInputs
     histories: Sequence[History]
@@ -104,8 +104,8 @@ class FoldCandidates:
 class Prepared:
     """What a study computes once.
 
-    study     the settings, with a base
-    qrels     the judgements of the queries of the study alone
+    study     the settings; the base is set
+    qrels     judgements of the queries of the study, and of no others
     folds     the fold of each query in each trial
     workers   what trains in each fold: this process, or the workers of a cluster
     data      of all folds; None where a source of the candidates is learned from judgements
@@ -132,7 +132,7 @@ class Prepared:
     def resources(self) -> dict[str, str]:
         """What features are computed from, besides the documents, by name."""
         recipe = {} if self.data is None else self.data.data.recipe or {}
-        if self.data is None and self.inputs is not None:  # candidates, and so data, are those of each fold
+        if self.data is None and self.inputs is not None:  # each fold has candidates and data of its own
             vectors, encoder = self.inputs.index.vectors, self.inputs.index.encoder
             recipe = {"vectors": vectors and vectors.checksum, "encoder": encoder and encoder.name}
         used = {name: str(recipe[name]) for name in RESOURCES if recipe.get(name)}
@@ -162,11 +162,11 @@ class Prepared:
         return FoldTraining(data_of, folds, search, learns_from_all(study, training_size(folds)))
 
     def values(self, run: Run) -> Floats:
-        """Return the measure of the training of each query, 0 for those that the run does not have, (n_queries,)."""
+        """Return the training's measure of each query, (n_queries,); 0 for a query that the run lacks."""
         return evaluate(self.qrels, run, [self.study.metric], complete=True).vector(self.study.metric)
 
     def scorer_gain(self, run: Run, folds: Mapping[str, int]) -> Gain | None:
-        """Return what the scorer of the index brings to a run of held-out queries; None without one."""
+        """Return the gain of a run of held-out queries by the scorer of the index; None without a scorer."""
         if self.inputs is None:
             return None
         fold_of = {query_id: folds[query_id] for query_id in self.qrels}
@@ -208,7 +208,9 @@ def _of_index(
     folds = trial_folds(judgements, study, logged_groups(judged, groups_of_topics(index, judged)))
     learned = is_learned(study.candidates)
     if learned and not study.history:
-        raise InvalidInputError("candidates: expected none of a history where it is left out, got some. Name others.")
+        raise InvalidInputError(
+            "candidates: expected no source of a history, which is off, got one. Name other sources."
+        )
     learns = learned or (study.history and index.learns_history and "history" in needed_resources(study.recipe))
     history = History.learn(index, judged, judgements) if learns else None
     index = index.using(history=False, threads=study.threads)
@@ -268,7 +270,7 @@ def _of_data(
 
 
 def _checked(study: Study, runs: Mapping[str, Run]) -> Study:
-    """Return the study; refuse names of other systems, an unknown baseline, and a search that the ranker lacks."""
+    """Return the study; refuse run names that a system has, an unknown baseline and an impossible tuning."""
     systems = (*SYSTEMS, UNSUPERVISED, *study.trained, *runs)
     taken = Counter(name.lower() for name in systems)
     name = next((name for name in runs if taken[name.lower()] > 1), None)
@@ -310,7 +312,7 @@ def new_model(study: Study, base: str | Ranker | None) -> Ranker:
 
 
 def learns_from_all(study: Study, n_queries: int) -> bool:
-    """Return whether no training query is left to stop on; settings are compared on such queries."""
+    """Return whether the ranker trains on all queries, so that none are left for early stopping or tuning."""
     if study.base == RUN or study.tune:
         return bool(ranker_class(study.ranker).cross_validates)
     return new_model(study, None).learns_from_all(n_queries)
@@ -324,7 +326,7 @@ def _with_others(own: Mapping[str, Run], others: Mapping[str, Run]) -> dict[str,
 
 
 def _judged_data(data: RankingData, qrels: Qrels | None) -> tuple[RankingData, Qrels]:
-    """Return the data of judged queries, and their judgements: the labels where no others are given."""
+    """Return the data of judged queries and their judgements; without qrels, these are the labels of the data."""
     if qrels is None:
         return data, label_qrels(data)
     if data.labels is None:
@@ -344,7 +346,7 @@ def _judged_data(data: RankingData, qrels: Qrels | None) -> tuple[RankingData, Q
 def label_qrels(data: RankingData) -> Qrels:
     """Return the labels of data as judgements.
 
-    Relevant documents that were not retrieved, of which data know the labels alone, have ids that no run has.
+    Of relevant documents that were not retrieved, data store only the labels; they are given ids that no run has.
     """
     ideal, ideal_ptr = data.ideal()
     labels = np.asarray(data.labels)
@@ -362,7 +364,7 @@ def label_qrels(data: RankingData) -> Qrels:
 
 
 def _warn_of_others(runs: Mapping[str, Run], data: RankingData) -> None:
-    """Log which runs have documents whose labels the data do not know."""
+    """Warn of runs whose first documents are not all in the data, and hence have no label."""
     known = set(zip(data.query_ids[query_rows(data.query_ptr)].tolist(), data.doc_ids.tolist(), strict=True))
     for name, run in runs.items():
         first = {(query_id, doc_id) for query_id in run for doc_id in list(run[query_id])[:FIRST]}
@@ -377,7 +379,7 @@ def _warn_of_others(runs: Mapping[str, Run], data: RankingData) -> None:
 
 
 def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[str, Run]:
-    """Return the judged queries of runs; log how many of these a run lacks."""
+    """Return the runs with their judged queries only; warn of judged queries that a run lacks."""
     judged = {}
     absent = {}
     for name, run in named_runs(runs).items():

@@ -28,7 +28,7 @@ from rerank.types import Run, counted
 
 @dataclass(frozen=True, repr=False)
 class ScorerCurve(Curve):
-    """A measure by the number of documents of a query that a scorer is called for.
+    """A measure by the number of documents of each query that the scorer scores.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class ScorerCurve(Curve):
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        """What is shown, as a heading."""
+        """Heading of the chart and the table."""
         return f"{self.measure} on held-out queries by the calls of the scorer for a query"
 
     @property
     def rows(self) -> list[tuple[str, int, float]]:
-        """System, number of calls and mean of each point; the scorer's own order of all that it scores is the last."""
+        """System, number of calls and mean of each point; the last row of a system is the scorer's order alone."""
         rows = []
         for system, gain in self.gains.items():
             rows.append((system, 0, gain.without))
@@ -74,17 +74,17 @@ class Trial:
     folds : mapping of str to int
         Fold of each judged query.
     runs : mapping of str to Run
-        Held-out run of each system; with a scorer, each trained system is another one with it, whose last stage was
-        chosen on the other folds.
+        Held-out run of each system. If the index has a scorer, each trained system is there a second time, followed
+        by the scorer; how it is used in a fold was chosen on the other folds.
     models : mapping of str to sequence of Ranker
         Models of each trained system, by held-out fold.
     tries : mapping of str to sequence of sequence of Try
-        Settings that were tried for each trained system and fold, without the held-out queries.
+        Settings that were tried for each trained system and fold; held-out queries were not used.
     gains : mapping of str to Gain
         What the scorer of the index brings to each trained system.
     noise : mapping of str to float
-        Standard deviation of the training's measure over random states, of each trained system that draws: a smaller
-        difference of two systems says nothing. Measured in the first fold of the first trial.
+        Standard deviation of the training's measure over random states, for each trained system that uses random
+        numbers: a smaller difference between two systems means nothing. Measured in the first fold of the first trial.
 
     """
 
@@ -109,9 +109,9 @@ class StudyResult:
     baseline : str or None
         System that the others are compared with; None is the first.
     added : sequence of str
-        Systems that the study added by itself: their p-values are corrected apart.
+        Systems that the study added by itself; their p-values are corrected as a family of their own.
     measure : str
-        Measure of the training.
+        Name of the measure of the training.
     resources : mapping of str to str
         What features were computed from, besides the documents, by name: history (judgements of other queries),
         vectors, encoder.
@@ -158,20 +158,21 @@ class StudyResult:
 
 
 def resource_notes(resources: Mapping[str, str]) -> list[str]:
-    """Return the line that names what features were computed from, none where that is the documents alone."""
+    """Return the line that names what features use besides the documents; an empty list if they use nothing else."""
     names = [f"{name} ({value})" for name, value in resources.items()]
     return [f"features use {', '.join(names)}"] if names else []
 
 
 def n_tied(run: Run) -> int:
-    """Return how many queries have several documents, and one score for all of them."""
-    first, last = run.query_ptr[:-1], run.query_ptr[1:] - 1  # of scores that do not rise
+    """Return the number of queries with several documents that all have one score; the run is ordered by score."""
+    first = run.query_ptr[:-1]
+    last = run.query_ptr[1:] - 1
     several = np.flatnonzero(first < last)
     return int((run.scores[first[several]] == run.scores[last[several]]).sum())
 
 
 def tie_notes(counts: Mapping[str, int]) -> list[str]:
-    """Return a line for each system that leaves queries in the order of ids, as a model does that learned nothing."""
+    """Return a line for each system with tied queries, see `n_tied`; a model that learned nothing ties them all."""
     return [
         f"{system}: {counted(count, 'query has', 'queries have')} one score for all documents, which the ids order"
         for system, count in counts.items()

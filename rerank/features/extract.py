@@ -28,12 +28,12 @@ from rerank.vectors.query_vectors import query_vectors
 
 _FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
 _PARTS_A_THREAD = 4
-_LEAST_PART = 1 << 12  # rows: with fewer, calls of kernels take longer than the work
+_LEAST_PART = 1 << 12  # rows; with fewer, calling the kernels takes longer than their work
 _BATCH_ROWS = 1 << 16
 # Rows of a part, for which the families of a field are computed one after the other: with more, postings and matches
 # leave the processor's cache from family to family.
 _MOST_PART = 1 << 14
-_LONG_QUERY = 1 << 9  # tokens, from which on a row of a part counts as several, so that its matches fit into memory
+_LONG_QUERY = 1 << 9  # a row counts as one more for each such number of query tokens, so that matches fit into memory
 
 
 def extract(
@@ -47,7 +47,7 @@ def extract(
     needed: Collection[str] | None = None,
     threads: int | None = None,
 ) -> RankingData:
-    """Return the features of every query-document pair of a run; those that are not `needed` may be NaN."""
+    """Return the features of every query-document pair of a run; features outside of `needed` may be NaN."""
     data, extraction = _prepared(forward, query_terms, run, recipe, qrels, records, threads, needed)
     X = np.empty(data.X.shape, dtype=np.float32)
     for _ in extraction.blocks(X):
@@ -65,9 +65,9 @@ def extract_blocks(
     records: Records | None = None,
     threads: int | None = None,
 ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
-    """Return the features of a run block by block, so that memory holds those of a few queries only.
+    """Return the data of a run without features, and the features in blocks of a few queries.
 
-    Parameters and errors are those of `extract`.
+    Parameters and errors are those of `extract`. Memory holds one block at a time.
 
     Shapes: blocks float32 (n_rows_of_block, n_features).
     """
@@ -85,7 +85,7 @@ def _prepared(
     threads: int | None,
     needed: Collection[str] | None = None,
 ) -> tuple[RankingData, _Extraction]:
-    """Return everything but the features, and what computes them."""
+    """Return the data without features, and the extraction that computes the features."""
     records = records or Records()
     recipe = resolved(recipe or Recipe(), forward, records)
     run = run.take(run.trec_order())
@@ -113,9 +113,9 @@ def _prepared(
 
 @dataclass(frozen=True, eq=False)
 class _Extraction:
-    """What the features of the rows of a run are computed from; its rows are in trec_eval's order.
+    """The input of the features of a run, whose rows are in trec_eval's order.
 
-    tokens      of each query
+    tokens      tokens of each query
     docs        (n_rows,) document numbers
     other_runs  (n_rows, 2) score and rank in other runs, by name
     """
@@ -140,17 +140,16 @@ class _Extraction:
             yield out
 
     def _fill(self, first: int, last: int, out: NDArray[np.float32]) -> None:
-        """Fill the rows of the queries [first, last): each thread takes fields of a part of them.
+        """Fill `out` with the rows of the queries [first, last).
 
-        User code runs on the calling thread.
+        A task of a thread is one field of a part of the queries. User code runs on the calling thread.
         """
         n_rows = len(out)
         query_ptr = self.run.query_ptr[first : last + 1]
         lengths = np.array([len(tokens) for tokens in self.tokens[first:last]], dtype=np.int64)
         work_ptr = pointers(np.diff(query_ptr) * (1 + lengths // _LONG_QUERY))
-        if sum(len(planned.chosen) for planned in self.plan.groups) < out.shape[1]:  # others may be NaN
+        if sum(len(planned.chosen) for planned in self.plan.groups) < out.shape[1]:  # columns that are not needed
             out.fill(np.nan)
-        # For few rows, starting a thread takes longer than it saves.
         with kernel_threads(self.threads, FEW_ROWS if n_rows >= _FEW_PAIRS else n_rows) as n_threads:
             log.debug("features of %d rows on %d threads", n_rows, n_threads)
             size = min(max(n_rows // (_PARTS_A_THREAD * n_threads), _LEAST_PART), _MOST_PART)
@@ -187,14 +186,14 @@ class _Extraction:
         )
 
     def _by_field(self, calling_thread: bool) -> list[list[Planned]]:
-        """Return the groups of each field, the field of most tokens first, so that threads end at similar times."""
+        """Return the groups of each field, the field with most tokens first, so that threads end at similar times."""
         chosen = [planned for planned in self.plan.groups if planned.group.family.calling_thread == calling_thread]
         by_field = [list(groups) for _, groups in groupby(chosen, lambda planned: planned.group.field)]
         sizes = {name: of_field.n_tokens for name, of_field in self.forward.fields.items()}
         return sorted(by_field, key=lambda groups: -sizes.get(groups[0].group.field or "", 0))
 
     def _fill_groups(self, task: tuple[CandidateBatch, NDArray[np.float32], Sequence[Planned]]) -> None:
-        """Fill groups of one field, which is matched once for all of them, or of none."""
+        """Fill the groups of one field, which is matched once for all of them, or the groups of no field."""
         candidates, out, groups = task
         name = groups[0].group.field
         rows = candidates if name is None else match(candidates, self.forward.fields[name])
@@ -214,8 +213,8 @@ def rows_without_features(
 ) -> RankingData:
     """Return everything but the features of a run in trec_eval's order: X is a zero-stride placeholder of NaN.
 
-    names, recipe, fingerprint  those of the features
-    query_groups                those of near duplicates, see `query_groups`
+    names, recipe, fingerprint  of the features
+    query_groups                group of each query, (n_queries,); near duplicates share one, see `query_groups`
     """
     labels = ideal_labels = ideal_ptr = None
     if qrels is not None:
@@ -240,7 +239,7 @@ def rows_without_features(
 
 
 def scores_in(other: Run, run: Run | RankingData) -> Floats:
-    """Return score and rank in another run of each row of a run, (n_rows, 2) float64; NaN where it has no such row."""
+    """Return score and rank in another run of each row of a run, (n_rows, 2) float64; NaN if that run lacks the row."""
     warn_apart(f"run {other.name}", run, other)
     other = other.select(other.query_numbers(run))
     other = other.take(other.trec_order())
@@ -257,8 +256,8 @@ def doc_numbers(forward: ForwardIndex, run: Run) -> Ints:
     if len(unknown):
         query_id = run.query_ids[query_rows(run.query_ptr)[unknown[0]]]
         raise InvalidInputError(
-            f"run: expected documents that the index holds, got {len(unknown)} of {run.n_rows} rows with "
-            f"others, e.g. {str(run.doc_ids[unknown[0]])!r} (query {str(query_id)!r}). Use the index that the run "
+            f"run: expected documents that the index holds, got {len(unknown)} of {run.n_rows} rows "
+            f"with others, e.g. {str(run.doc_ids[unknown[0]])!r} (query {str(query_id)!r}). Use the index that the run "
             "was made on."
         )
     return numbers

@@ -1,6 +1,6 @@
-"""Matching: the queries of a run with their candidates, and how often each query term occurs in a field of each.
+"""Matching: the queries of a run with their candidates, and how often each query term occurs in a candidate's field.
 
-query term  a distinct term of a query; those of a query ascend by number, -1 where no field holds it
+query term  a distinct term of a query, as a number: -1 if no field holds the term; those of a query ascend
 candidate   one row: a document that the run retrieved for a query
 
 A query-document pair takes 8 bytes for each distinct query term. Repeated terms are counted once: the time of a pair
@@ -33,12 +33,12 @@ from rerank.types import FieldArrays, Floats, ForwardIndex, Ids, Ints, pointers
 from rerank.types.vocabulary import find_terms
 
 Documents = Callable[[Ints], Sequence[str | None]]
-PREFETCHED = 256  # postings of a document
+PREFETCHED = 256  # at most so many postings of a document are prefetched
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateBatch:
-    """A batch of queries with their rows: the part of the features' input that depends on no field.
+    """A batch of queries with their rows: the input of features that does not depend on a field.
 
     Parameters
     ----------
@@ -75,9 +75,10 @@ class CandidateBatch:
     history : rerank.history.judged.IndexHistory, optional
         What is learned from judgements, for the families that need it.
     least_score : float
-        Rows of at most this score were not found by what made the run, as texts without a word of the query by BM25.
+        Rows with at most this score were not found by the retriever of the run: BM25 gives 0 to a text without a word
+        of the query.
     columns : dict from str to ndarray
-        Columns that are computed already, by family, see `recipe.columns_of`.
+        Columns that are computed already, by family, see `columns.columns_of`.
 
     """
 
@@ -113,14 +114,14 @@ class CandidateBatch:
 
     @cached_property
     def history_queries(self) -> Sequence[Any]:
-        """The queries as the families need them that are learned from judgements."""
+        """The queries in the form that the families of the history need, one for each query of the batch."""
         return [self.history.query(self, query) for query in range(len(self.words))]
 
 
 def gather_candidates(
     forward: ForwardIndex, query_tokens: Sequence[Sequence[str]], query_ptr: Ints, docs: Ints, scores: Floats
 ) -> CandidateBatch:
-    """Return the candidates of queries."""
+    """Return the batch of queries, their terms numbered; parameters are those of `CandidateBatch`."""
     numbers = term_numbers(forward, list(dict.fromkeys(chain.from_iterable(query_tokens))))
     terms_of = [
         sorted((numbers[term], count, term) for term, count in Counter(tokens).items()) for tokens in query_tokens
@@ -144,7 +145,7 @@ def gather_candidates(
 
 
 def term_numbers(forward: ForwardIndex, terms: Sequence[str]) -> dict[str, int]:
-    """Return the number of each distinct term, -1 where no document holds it."""
+    """Return the number of each term; -1 if no document holds it. The terms are distinct."""
     numbers = find_terms(forward, [term.encode("utf8") for term in terms]).tolist()
     return {term: forward.new_terms.get(term, number) for term, number in zip(terms, numbers, strict=True)}
 
@@ -164,7 +165,7 @@ class FieldBlock:
     lengths : ndarray of shape (n_rows,) and dtype int32
         Tokens of the field (the exact count).
     columns : dict from str to ndarray
-        Columns that are computed already, by family, see `recipe.columns_of`.
+        Columns that are computed already, by family, see `columns.columns_of`.
     saturations : dict from tuple to ndarray
         What `bm25_saturation` has returned, by its parameters.
 
@@ -187,9 +188,9 @@ class FieldBlock:
     def matches(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Term frequencies and first tokens, (n_matches,) int32.
 
-        With T terms in query q, those of row r begin at tf_ptr[q] + (r - query_ptr[q]) * T, one for each query term, of
-        the candidates' tf_ptr. A first token is the number of the document's tokens of terms with a lower number, which
-        is where the positions of the term begin among those of the document; 0 where tf is 0.
+        Row r of query q, which has T terms, has the T matches from tf_ptr[q] + (r - query_ptr[q]) * T, with tf_ptr of
+        the candidates. The first token of a term is the number of the document's tokens whose terms have a lower
+        number: the positions of the term begin there among those of the document. It is 0 where tf is 0.
         """
         batch = self.candidates
         tf, first_tokens = np.zeros((2, batch.tf_ptr[-1]), dtype=np.int32)
@@ -216,12 +217,12 @@ class FieldBlock:
 
     @cached_property
     def burstiness(self) -> Floats:
-        """Weight of each query term by how far it crowds in few documents, (n_query_terms,)."""
+        """Weight of each query term, larger if its occurrences crowd in few documents, (n_query_terms,) float64."""
         return burstiness(self.doc_freq, self.collection_freq, self.field.n_docs_with)
 
     @cached_property
     def unique_terms(self) -> Ints:
-        """Distinct terms of each row's field, (n_rows,)."""
+        """Number of distinct terms of each row's field, (n_rows,) int64."""
         doc_ptr = self.field.doc_ptr
         return doc_ptr[self.candidates.docs + 1] - doc_ptr[self.candidates.docs]
 
@@ -233,7 +234,7 @@ class FieldBlock:
     def bm25_saturation(self, recipe: Recipe, longest: float = np.inf) -> Floats:
         """Return k1 * (1 - b + b * dl / avgdl) of each row, (n_rows,): the tf at which half of the idf is reached.
 
-        longest  tokens; longer fields count as if they had no more
+        longest  in tokens; a longer field counts as one of this length
         """
         parameters = recipe.bm25_k1, recipe.bm25_b, longest
         if parameters not in self.saturations:
@@ -249,7 +250,9 @@ def match(candidates: CandidateBatch, field: FieldArrays) -> FieldBlock:
     frequencies = read_only_view(source.doc_freq), read_only_view(source.collection_freq)
     _fill_frequencies(candidates.terms, *frequencies, doc_freq, collection_freq)
     block = FieldBlock(candidates, field, doc_freq, collection_freq, np.asarray(field.lengths[candidates.docs]))
-    if field.collection is not None:  # a term of the query's texts that no document of the index holds counts once
+    # Candidates may be texts outside of the index, with `field.collection` as statistics. A term that such a text holds
+    # and no document of the index counts as held by one document, once.
+    if field.collection is not None:
         for query in range(len(candidates.words)):
             of_query = slice(*candidates.term_ptr[query : query + 2].tolist())
             held = block.tf_of(query).any(axis=0)
@@ -260,7 +263,7 @@ def match(candidates: CandidateBatch, field: FieldArrays) -> FieldBlock:
 
 @kernel()
 def _fill_frequencies(terms, all_doc_freq, all_collection_freq, doc_freq, collection_freq):
-    """Fill `doc_freq` and `collection_freq` (n_query_terms,), which are 0 before, of the terms that have some."""
+    """Fill `doc_freq` and `collection_freq` (n_query_terms,), which are 0 before; unknown terms keep 0."""
     for index in range(len(terms)):
         if 0 <= terms[index] < len(all_doc_freq):
             doc_freq[index] = all_doc_freq[terms[index]]

@@ -1,6 +1,6 @@
 """Recipes: which features to compute, and the parameters of the retrieval models.
 
-Families of features by the name that recipes use, and the documentation that each feature carries.
+Also families of features, registered by the name that recipes use, and the documentation of each feature.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ family = _REGISTRY.get
 register = _REGISTRY.register
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
 _MOST = 1e9  # larger parameters overflow, or make all documents equal
-_LEAST = 1e-9  # where 0 divides by zero
+_LEAST = 1e-9  # of parameters that are divisors: 0 would divide by zero
 
 
 class Missing(StrEnum):
@@ -92,22 +92,22 @@ class Family:
     needs_positions : bool
         Whether a field has to be indexed with positions.
     of_whole : bool
-        Whether, of the fields, the family is computed for the whole document alone.
+        Whether the family is computed for the field of the whole document only.
     on_request : bool
         Whether the family is computed only where a recipe names it, because it costs much and gains little.
     calling_thread : bool
         Whether `fill` runs on the thread that called `extract`, because it runs a user's code. Other families are
         filled on several threads at once, each thread with other queries or fields.
     needs_space : str
-        The space of vectors that the family needs: it is computed where vectors with this space are given.
+        The vector space that the family needs, "" for none. The family is computed if vectors of this space are given.
     needs_history : bool
-        Whether the family is learned from judgements: it is computed where a history is given.
+        Whether the family is learned from judgements. The family is then computed only if a history is given.
     evidence : str
-        What the features are about, in words for explanations, behind the name of the field where they have one:
-        `match` makes "title match".
+        What the features measure, as words for explanations. The name of the field, if any, is put in front: `match`
+        becomes "title match".
     rising, falling : tuple of str
-        Patterns of the features, without the name of the field, that are larger, or smaller, for better documents; a
-        name that fits both is falling.
+        Patterns of feature names, without the name of the field. Rising features are larger for better documents,
+        falling ones smaller; a name that matches both is falling.
 
     """
 
@@ -143,27 +143,30 @@ class RunFamily(Family):
 
 
 def index_family_names() -> tuple[str, ...]:
-    """Return the names of the families that need an index and a run only, in alphabetical order."""
+    """Return the names of the families that need no vectors and no history, in alphabetical order."""
     return _names(lambda member: not (member.needs_space or member.needs_history))
 
 
 def default_family_names() -> tuple[str, ...]:
-    """Return the names of the families that are computed without vectors and history where a recipe names none."""
+    """Return the names of the families that a recipe without `families` computes without vectors and history."""
     return _names(lambda member: not (member.needs_space or member.needs_history or member.on_request))
 
 
 def space_family_names(spaces: Container[str]) -> tuple[str, ...]:
-    """Return the names of the families that need one of these spaces of vectors, and no history."""
+    """Return the names of the families that need one of the given vector spaces, and no history."""
     return _names(lambda member: bool(member.needs_space) and member.needs_space in spaces and not member.needs_history)
 
 
 def history_family_names(spaces: Container[str] = ()) -> tuple[str, ...]:
-    """Return the names of the families that need a history, and no space of vectors but one of these."""
+    """Return the names of the families that need a history, and no vector space other than the given ones."""
     return _names(lambda member: member.needs_history and (not member.needs_space or member.needs_space in spaces))
 
 
 def _names(chosen: Callable[[Family], bool]) -> tuple[str, ...]:
-    """Return families of this package: those of others are computed on request, since installing changes no result."""
+    """Return the names of the chosen families of this package.
+
+    Families of other packages are computed on request only, so that installing a package changes no result.
+    """
     known, others = known_families(), import_installed()
     return tuple(
         name
@@ -176,7 +179,7 @@ class _Passages(Field):
     """Window and stride of passages, e.g. 200/100."""
 
     def read(self, value: Any) -> str:
-        """Return the passages in their shortest form."""
+        """Return the passages in their shortest form, as text."""
         try:
             return str(Passages.parse(value))
         except InvalidInputError:
@@ -184,7 +187,7 @@ class _Passages(Field):
 
 
 class _Normalisation(Table):
-    """A table of normalisations by column or pattern; a single word is for all columns."""
+    """A table of normalisations by column or pattern; a single word applies to all columns."""
 
     def read(self, value: Any) -> dict[str, Any]:
         """Return the table."""
@@ -249,8 +252,8 @@ class Recipe:
     encoder : str, optional
         Name of the encoder that the features were made with; extraction sets it where it is given one.
     passages : str, optional
-        Words of a passage, and from one to the next, for the family `passages`: e.g. "200/100". By default those that
-        the index keeps (`rerank index --passages`), or 200/100.
+        Words of a passage, and words from the beginning of one passage to that of the next, for the family
+        `passages`, e.g. "200/100". By default those that the index stores (`rerank index --passages`), else 200/100.
     bm25_k1, bm25_b : float, default=0.9, 0.4
         Parameters of BM25; the defaults are Anserini's.
     lm_absolute_delta : float, default=0.7
@@ -396,19 +399,19 @@ def names_matching(what: str, patterns: Sequence[str], names: Sequence[str]) -> 
 
 
 def known_names(key: str, names: tuple[str, ...] | None, of_index: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of a recipe, all of the index for None; refuse names that the index does not have."""
-    known = dict.fromkeys(of_index)
+    """Return the names that a recipe lists, or all names of the index for None; refuse names that the index lacks."""
+    known = dict.fromkeys(of_index)  # without repeated names, in order
     unknown = [name for name in names or () if name not in known]
     if unknown:
         raise InvalidInputError(
             f"recipe: expected {key} of the index ({', '.join(sorted(known)) or 'it has none'}), got "
-            f"{len(unknown)} that it does not have, e.g. {unknown[0]!r}. Name its {key} or none."
+            f"{len(unknown)} that it does not have, e.g. {shown(unknown[0])}. Name only {key} of the index."
         )
     return tuple(known) if names is None else names
 
 
 def defined_functions(names: tuple[str, ...] | None, defined: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the functions of a recipe, all defined ones for None; refuse functions that are not defined."""
+    """Return the functions that a recipe lists, or all defined ones for None; refuse functions that are not defined."""
     missing = [name for name in names or () if name not in defined]
     if missing:
         raise InvalidInputError(

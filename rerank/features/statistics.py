@@ -22,7 +22,7 @@ _EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below
 
 
 def cached_by_field(compute: Callable[[FieldArrays], Result]) -> Callable[[FieldArrays], Result]:
-    """Return `compute` with a cache, which is shared by threads and holds a result as long as its field exists."""
+    """Return `compute` with a cache that threads share; a result is kept as long as its field exists."""
     results: WeakKeyDictionary[FieldArrays, Result] = WeakKeyDictionary()
     lock = Lock()
 
@@ -77,7 +77,7 @@ def _fill_lucene_lengths(lengths: Any, out: Any) -> None:
     """Fill `out` (n,) int32, see `lucene_lengths`."""
     for row in range(len(lengths)):
         above: Any = max(np.int64(lengths[row]) - _EXACT_LENGTHS, 0)
-        bits = 0  # that are rounded to 0
+        bits = 0  # lowest bits, which are rounded to 0
         while above >> bits >= 16:
             bits += 1
         out[row] = lengths[row] - (above - (above >> bits << bits))
@@ -92,9 +92,10 @@ def half_saturation(lengths: NDArray[Any], field: FieldArrays, k1: float, b: flo
 
 
 def kept_by_size(compute: Callable[[FieldArrays], Floats]) -> Callable[[FieldArrays], Floats]:
-    """Return `compute`, a value of every term of a field, with a cache by the number of terms.
+    """Return `compute`, which gives a value of every term of a field, with a cache by the number of terms.
 
-    Batches of texts that no index holds share the document frequencies, which only grow by new terms.
+    Batches of texts outside of the index share the document frequencies of the index, to which only new terms are
+    appended.
     """
 
     @cached_by_field
@@ -119,12 +120,12 @@ def field_idf(field: FieldArrays) -> Floats:
 
 
 def burstiness(doc_freq: ArrayLike, collection_freq: ArrayLike, n_docs_with: int) -> Floats:
-    """Return the weight of query terms by how far they crowd in few documents, at least LEAST_BURSTINESS.
+    """Return weights of terms, (n_terms,), at least LEAST_BURSTINESS, larger if occurrences crowd in few documents.
 
     It is the residual idf, log2(N / df) + log2(1 - e^(-cf / N)), of Church & Gale (Poisson mixtures, Natural Language
-    Engineering, 1995): what a term's idf is above that of one whose occurrences fall on documents by chance. Words of a
-    topic come several times where they come at all; words of any text, as rare as they may be, once. The constant keeps
-    terms of short fields alike, where each comes once.
+    Engineering, 1995): the idf of a term, minus the idf of a term whose equally many occurrences fall on documents at
+    random. A word of a topic occurs several times in the documents that hold it; a general word, even a rare one,
+    occurs once. In short fields, where each term occurs once, the constant gives all terms the same weight.
     """
     df, cf = (np.ascontiguousarray(counts, dtype=np.int64) for counts in (doc_freq, collection_freq))
     out = np.empty(len(df))
@@ -171,7 +172,7 @@ def term_idf(forward: ForwardIndex) -> Floats:
 
 
 def word_idf(forward: ForwardIndex, words: Sequence[str]) -> Floats:
-    """Return the idf of words, (n_words,) float64; a word that no document holds has that of one document."""
+    """Return the idf of words, (n_words,) float64; an unknown word counts as held by one document."""
     terms = find_terms(forward, [word.encode("utf8") for word in words])
     known = np.flatnonzero(terms >= 0)
     values = np.full(len(terms), float(array_log(max(forward.n_docs, 1))))

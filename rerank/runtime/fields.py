@@ -1,7 +1,7 @@
-"""Fields, which check plain values.
+"""Fields: declarations of values, which check and convert plain values.
 
-A field reads a plain value (of JSON, or a constructor's argument) and returns the value it represents, or raises
-SchemaError, which says where the fault is.
+A field reads a plain value (of JSON, or a constructor's argument) and returns the value that it represents. A wrong
+value raises SchemaError, whose path says where the fault is.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown, suggestion
 from rerank.runtime.json_text import parse_json
 
-LARGEST = float(np.finfo(np.float32).max)  # a score beyond it has no order for trec_eval, which holds float32
+LARGEST = float(np.finfo(np.float32).max)  # trec_eval stores scores as float32, and cannot order larger ones
 LONGEST_TEXT = 100_000  # characters
 UNBOUNDED = 1_000_000  # whole numbers with a bound this high or higher are documented without one
 REMEDY = "Correct it."
@@ -35,9 +35,9 @@ class SchemaError(InvalidInputError):
     expected, got : str
         What the field declares, and what the value is.
     remedy : str, optional
-        What to do, as a sentence; `fault` is given a general one.
+        What to do, as a sentence. By default the general one that `fault` is given.
     path : str
-        Where the value is, from the outermost key in: `learned.forest.left[12]`.
+        Where the value is, outermost key first: `learned.forest.left[12]`.
 
     """
 
@@ -49,7 +49,7 @@ class SchemaError(InvalidInputError):
         self.remedy = remedy
 
     def within(self, step: str) -> SchemaError:
-        """Put one more step in front of the path; return the error."""
+        """Put one more step in front of the path, and return the error itself."""
         joint = "." if self.path and not self.path.startswith("[") else ""
         self.path = f"{step}{joint}{self.path}"
         return self
@@ -88,7 +88,12 @@ class Number(Field):
     """A finite number from low to high, both included; None too where it is optional."""
 
     type_name: ClassVar[str] = "float"
-    _kind: ClassVar[tuple[Any, Any, str, str]] = (Real, float, "a number", "g")  # what is taken and returned, messages
+    _kind: ClassVar[tuple[Any, Any, str, str]] = (
+        Real,
+        float,
+        "a number",
+        "g",
+    )  # type taken, type returned, name, format of bounds
     low: float = -LARGEST
     high: float = LARGEST
     optional: bool = False
@@ -137,7 +142,7 @@ class Flag(Field):
 
 @dataclass(frozen=True)
 class Text(Field):
-    """Text that UTF-8 can hold; of at least one character but where it `may_be_empty`."""
+    """Text that UTF-8 can hold, of at least one character unless it `may_be_empty`."""
 
     type_name: ClassVar[str] = "str"
     longest: int = LONGEST_TEXT
@@ -155,7 +160,7 @@ class Text(Field):
 
 @dataclass(frozen=True)
 class Choice(Field):
-    """One of some names."""
+    """One of the names that a function returns."""
 
     type_name: ClassVar[str] = "str"
     names: Callable[[], Iterable[str]]
@@ -222,7 +227,7 @@ _KINDS: dict[str, tuple[str, set[type]]] = {
 
 @dataclass(frozen=True)
 class Record(Field):
-    """An object with these keys and no other.
+    """An object with declared keys and no others.
 
     Parameters
     ----------
@@ -231,7 +236,7 @@ class Record(Field):
     optional : mapping, optional
         Defaults of keys that may be missing.
     partial : bool
-        Any key may be missing, and is then not returned.
+        Whether any key may be missing; a missing key is then not returned.
 
     """
 
@@ -259,7 +264,7 @@ class Record(Field):
 
 @dataclass(frozen=True)
 class Table(Field):
-    """An object of any keys, whose values are all of one field."""
+    """An object with any keys, whose values are all read by one field."""
 
     values: Field
 
@@ -273,7 +278,7 @@ class Table(Field):
 
 @dataclass(frozen=True)
 class Items(Field):
-    """A list of values, all of one field; an empty one only where it `may_be_empty`."""
+    """A list of values, all read by one field; not empty unless it `may_be_empty`."""
 
     what: ClassVar[str] = "a list of values"
     entry: Field
@@ -288,7 +293,7 @@ class Items(Field):
 
 @dataclass(frozen=True)
 class Names(Items):
-    """A list of different texts, each read by a field; an empty one only where it `may_be_empty`."""
+    """A list of different texts, each read by a field; not empty unless it `may_be_empty`."""
 
     what: ClassVar[str] = "a list of names"
     entry: Field = Text()
@@ -359,7 +364,7 @@ def _step(key: str) -> str:
 
 
 def first_repeated(names: Iterable[Any]) -> int | None:
-    """Return the position of the first name that is there before, None where all differ."""
+    """Return the position of the first name that repeats an earlier one; None if all differ."""
     seen: set[Any] = set()
     for number, name in enumerate(names):
         if name in seen:
@@ -369,7 +374,7 @@ def first_repeated(names: Iterable[Any]) -> int | None:
 
 
 def has_split_words(text: str) -> bool:
-    """Return whether a text has soft hyphens or letters apart from their accents (NFD), which no analyser joins."""
+    """Return whether a text has soft hyphens, or letters with separate accents (NFD); no analyser joins either."""
     is_apart = not is_normalized("NFC", text) and len(normalize("NFC", text)) < len(text)
     return is_apart or "\u00ad" in text
 

@@ -1,11 +1,11 @@
-"""Encoders by name: models of other libraries that are installed and whose weights are on this machine.
+"""Encoders by name: models of other, installed libraries, whose weights are on this machine.
 
     sentence-transformers:NAME   a model of sentence-transformers, by its name or folder
     model2vec:NAME               a static model, by its name or folder
     onnx:FOLDER                  model.onnx and tokenizer.json of a folder, by onnxruntime, without PyTorch
     wordllama                    the model in wordllama's wheel
 
-Prefixes of queries and documents, greatest length, pooling and normalisation are those that the model's own files name.
+Prefixes of queries and documents, greatest length and pooling are read from the model's own files.
 Nothing is downloaded.
 """
 
@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.runtime.registry import exception_text
 
-TOKENS = 512  # of a text, where a model's files do not name its greatest length
-BATCH = 32  # texts of about equal length of one call of an ONNX model
-Functions = tuple[Callable[[list[str]], Any], Callable[[list[str]], Any]]  # of documents, of queries
+TOKENS = 512  # greatest length of a text if the model's files name none
+BATCH = 32  # texts of about equal length in each call of an ONNX model
+Functions = tuple[Callable[[list[str]], Any], Callable[[list[str]], Any]]  # for documents, for queries
 
 
 def named_functions(name: str) -> Functions | None:
-    """Return the functions of an encoder of another library; None for a name of another form."""
+    """Return the functions of an encoder of another library; None if the name does not begin with such a library."""
     kind, _, model = name.partition(":")
     if kind not in LIBRARIES or not (model or kind == "wordllama"):
         return None
@@ -105,12 +105,12 @@ class OnnxModel:
         self.first_token = self.settings("1_Pooling/config.json").get("pooling_mode_cls_token", False)
 
     def settings(self, name: str) -> dict[str, Any]:
-        """Return a file of settings; empty where there is none."""
+        """Return the content of a file of settings; an empty mapping if there is no such file."""
         path = self.folder / name
         return json.loads(path.read_text("utf8")) if path.is_file() else {}
 
     def encode(self, prefix: str, texts: list[str]) -> NDArray[np.float32]:
-        """Return the unit vectors of texts, (n, dimensions), each behind a prefix."""
+        """Return the unit vectors of texts, (n, dimensions) float32; the prefix is put in front of each text."""
         order = np.argsort([len(text) for text in texts], kind="stable")
         parts = np.array_split(order, -(-len(order) // BATCH))
         vectors = np.concatenate([self._pooled([prefix + texts[number] for number in part]) for part in parts])
@@ -119,7 +119,7 @@ class OnnxModel:
         return out
 
     def _pooled(self, texts: list[str]) -> NDArray[np.float32]:
-        """Return the model's own vectors of texts, or the mean or the first of those of their tokens."""
+        """Return the vectors of texts: the model's own, else the mean or the first of the vectors of their tokens."""
         encodings = self.tokenizer.encode_batch(texts)
         mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
         values = {
@@ -139,7 +139,7 @@ class OnnxModel:
         return (output * weights).sum(axis=1) / weights.sum(axis=1)  # type: ignore[no-any-return]
 
 
-# Kind of encoder, and extra of this package -> the packages that it needs, and what loads its model.
+# Kind of encoder, which is also an extra of this package -> packages that it needs, function that loads its model.
 LIBRARIES: dict[str, tuple[tuple[str, ...], Callable[[str], Functions]]] = {
     "sentence-transformers": (("sentence_transformers",), _sentence_transformers),
     "model2vec": (("model2vec",), _model2vec),

@@ -31,7 +31,7 @@ def test_figures_equal_ir_measures(seed: int) -> None:
 def test_values_of_queries_are_found_by_every_name_of_a_measure() -> None:
     result = evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["ndcg_cut_10", "map"])
     assert result.per_query["ndcg_cut_10"] == result.per_query["nDCG@10"] == {"q": 1.0}
-    with pytest.raises(InvalidInputError, match="measure RR: expected one of nDCG@10, AP"):
+    with pytest.raises(InvalidInputError, match="measure: expected one of nDCG@10, AP"):
         result.per_query["RR"]
 
 
@@ -56,7 +56,7 @@ def test_figures_are_found_by_either_name() -> None:
     assert result.measures == ("AP",)
     assert dict(result) == {"AP": 1.0}
     assert list(result) == ["AP"]
-    with pytest.raises(InvalidInputError, match="measure RR: expected one of AP"):
+    with pytest.raises(InvalidInputError, match="measure: expected one of AP"):
         result["RR"]
 
 
@@ -92,7 +92,7 @@ def test_a_measure_of_another_level_is_read_by_the_name_that_it_was_asked_by() -
     result = evaluate({"q": {"d": 1, "e": 2}}, {"q": {"d": 2.0, "e": 1.0}}, ["AP", "RR(rel=1)"], level=2)
     assert result["AP"] == result["map"] == result["AP(rel=2)"] == result.per_query["AP"]["q"] == 0.5
     assert result["RR(rel=1)"] == 1.0
-    with pytest.raises(InvalidInputError, match=r"measure AP: expected one of AP\(rel=2\), RR\."):
+    with pytest.raises(InvalidInputError, match=r"measure: expected one of AP\(rel=2\), RR, got AP\."):
         result["AP(rel=1)"]
 
 

@@ -271,7 +271,7 @@ def test_catboost_models_of_several_scores_are_refused_as_such(tmp_path: Path) -
     info = {"float_features": [{"flat_feature_index": 0, "feature_index": 0}]}
     stored = {"features_info": info, "oblivious_trees": [tree], "scale_and_bias": [1, [0, 0]]}
     (tmp_path / "model.json").write_text(json.dumps(stored))
-    with pytest.raises(FileFormatError, match=r"expected one score, got 2\. Only models of one score can rank"):
+    with pytest.raises(FileFormatError, match=r"expected one score, got 2\. Train a model with one score"):
         rerank.import_model(tmp_path / "model.json")
 
 

@@ -105,7 +105,7 @@ def test_row_without_history_is_that_of_a_study_that_leaves_it_out(
     assert both.results[row].per_query == alone.results[system].per_query
     assert (alone.resources, "features use" in str(alone)) == ({}, False)
     found = replace(study, history=False, candidates="bm25:20,history:10")
-    with pytest.raises(InvalidInputError, match="candidates: expected none of a history where it is left out"):
+    with pytest.raises(InvalidInputError, match="candidates: expected no source of a history, which is off"):
         run_experiment(index, collection.topics, collection.qrels, study=found)
 
 

@@ -8,8 +8,8 @@
     def is_review(tokens, document):
         return "review" in document["title"].lower()
 
-Data and models store a function's name, never its code: where the function is not defined, an error names it. The
-families `function` and `document` call them, over a field and over the raw document.
+Data and models store a function's name, never its code: if the function is not defined when they are used, an error
+names it. The family `function` calls functions over a field, `document` those over the raw document.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from rerank.types import FieldArrays, Floats, Ints
 
 Compute = TypeVar("Compute", bound=Callable[..., Any])
 OVER = ("field", "document")
-FUNCTIONS: dict[str, Function] = {}  # those of the user by name
+FUNCTIONS: dict[str, Function] = {}  # the defined functions by name
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Matches:
     tf : ndarray of shape (n_rows, n_terms) and dtype int32
         Occurrences in the candidate's field.
     idf : ndarray of shape (n_terms,) and dtype float64
-        Lucene's idf; 0 for a term that the field of no document holds.
+        Lucene's idf; 0 for a term that occurs in the field of no document.
     lengths : ndarray of shape (n_rows,) and dtype int32
         Tokens of the candidate's field.
     docs : ndarray of shape (n_rows,) and dtype int64
@@ -120,7 +120,7 @@ class Function:
             ) from error
 
     def column(self, values: Any, n_rows: int, subject: str) -> NDArray[np.float32]:
-        """Return the function's result as (n_rows,) float32; refuse other shapes, and text, complex, infinite numbers.
+        """Return the function's result as (n_rows,) float32; refuse other shapes, text, complex and infinite numbers.
 
         subject  query and document, for the error
         """
@@ -151,10 +151,10 @@ class Function:
 
 
 def _as_float32(values: Any) -> NDArray[np.float32] | None:
-    """Return numbers as float32, None if they are no numbers.
+    """Return numbers as float32; None if a value is not a number.
 
-    Too large numbers become infinity; None and masked values become NaN. The conversion of a user's objects may raise
-    anything.
+    Numbers beyond float32 become infinity; None and masked values become NaN. The conversion of a user's objects may
+    raise any exception.
     """
     array = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     if array.dtype.kind == "O":

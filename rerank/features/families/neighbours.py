@@ -1,12 +1,12 @@
-"""The neighbours family: main scores of the documents that are most like a document (score regularisation).
+"""The neighbours family: mean scores of the documents that are most similar to a document (score regularisation).
 
-Documents that are alike are relevant to the same queries: what a document lacks of the query's words, those that are
-nearest to it may have.
+Similar documents are relevant to the same queries: a word of the query that a document lacks may occur in the documents
+that are nearest to it.
 
 v(d)   vector of a field: idf * v * tf / (tf + k1 * (1 - b + b * dl / avgdl)) of each term, v as in `bm25_bursty`,
-       divided by its norm; without the terms that more than a tenth of the documents hold, and more than 100
-first  the query's 100 best documents by `bm25_bursty` of the field, equal ones in the order of the run
-N(d)   the 5 first documents, itself left out, with the greatest cosine of their v and v(d), of equal ones the better
+       divided by its norm; without terms that more than 100 documents, and more than a tenth of all, hold
+first  the query's 100 best documents by `bm25_bursty` of the field; ties are in the order of the run
+N(d)   the 5 documents of `first`, other than d, whose v has the greatest cosine with v(d); of ties, the better ranked
 
 References
 ----------
@@ -29,12 +29,12 @@ from rerank.types import FieldArrays, Floats
 
 FIRST = 100
 NEAREST = 5
-FEW_DOCUMENTS = 100  # a term of more, and of more than MAX_DOC_SHARE, says little and takes most of the time
+FEW_DOCUMENTS = 100  # terms of more documents, and of a larger share than MAX_DOC_SHARE, are slow and say little
 _SCORES = {
     "bm25": ("letor", LetorFeatures, "bm25_bursty", ()),
     "rm3": ("feedback", FeedbackFeatures, "rm3_10", (Missing.NO_FEEDBACK,)),
 }
-_ORDER = 0  # the column of scores by which documents are the first
+_ORDER = 0  # column of scores that orders the documents
 
 
 @register("neighbours")
@@ -76,7 +76,7 @@ class NeighboursFeatures(FieldFamily):
 
 @kept_by_size
 def _weights(field: FieldArrays) -> Floats:
-    """Return idf * v of every term, (n_terms,); 0 for terms that vectors lack."""
+    """Return idf * burstiness of every term, (n_terms,) float64; 0 for terms that are left out of vectors."""
     most = max(MAX_DOC_SHARE * field.n_docs_with, FEW_DOCUMENTS)
     weights = field_idf(field) * burstiness(field.doc_freq, field.collection_freq, field.n_docs_with)
     return np.where(np.asarray(field.doc_freq) <= most, weights, 0.0)
@@ -123,7 +123,7 @@ def _fill(query_ptr, docs, postings, weights, saturation, scores, out):
 
 @helper()
 def _best(values, most, least):
-    """Return the numbers of the greatest values above `least`, the greatest first, of equal ones the earlier first."""
+    """Return the numbers of the greatest values above `least`, in descending order; ties ascend by number."""
     best = np.empty(most, np.int64)
     n_best = 0
     for number in range(len(values)):
@@ -143,7 +143,8 @@ def _best(values, most, least):
 def _by_term(rows, docs, postings, weights, saturation, slots):
     """Return the vectors of the first documents term by term, and give each of their terms a slot in `slots`.
 
-    Returns the term of each slot, where its documents begin, and the number and the weight of each of them.
+    Returns the term of each slot, where the entries of the slot begin, and the document's number in `rows` and weight
+    of each entry.
     """
     doc_ptr, doc_terms, freqs = postings
     n_postings = 0
@@ -173,7 +174,7 @@ def _by_term(rows, docs, postings, weights, saturation, slots):
         of_postings[2, first:n_kept] /= np.sqrt(squares)
     for slot in range(n_slots):
         begins[slot + 2] += begins[slot + 1]
-    numbers = np.empty(n_kept, np.uint8)  # small types: all of them stay in the processor's nearest cache
+    numbers = np.empty(n_kept, np.uint8)  # small types, so that all entries stay in the processor's nearest cache
     values = np.empty(n_kept, np.float32)
     for kept in range(n_kept):
         end = np.int64(of_postings[0, kept]) + 1
@@ -194,7 +195,7 @@ def _mean_of_nearest(products, rows, row, scores, out):
     """Fill a row of `out` with the mean scores of the first documents that have the greatest products."""
     nearest = _best(products, NEAREST, 0.0)
     for score in range(scores.shape[1]):
-        total = 0.0 * scores[row, score]  # a score is missing for all documents of a query
+        total = 0.0 * scores[row, score]  # 0, or NaN: a score is missing for all documents of a query or none
         weight = 0.0
         for number in nearest:
             total += products[number] * scores[rows[number], score]

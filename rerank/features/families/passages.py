@@ -30,7 +30,7 @@ from rerank.runtime.llvm import prefetch
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.types import FieldArrays, Ints, Passages
 
-BEST = 3  # passages whose mean is a feature
+BEST = 3  # number of best passages whose mean score is a feature
 N_COLUMNS = 9
 COUNT, MAX, MEAN_OF_BEST, MEAN, FIRST, HITS, SHARE, COVERED, PLACE = range(N_COLUMNS)
 _CALLAN = "Callan, SIGIR 1994"
@@ -58,7 +58,7 @@ def fill_passages(block: FieldBlock, recipe: Recipe, passages: Passages, out: ND
 
 @cached_by_field
 def field_spans(field: FieldArrays) -> NDArray[np.int32]:
-    """Return the words of each document, (n_docs,) int32: up to the last one that is indexed; 0 for an empty field."""
+    """Return each document's number of words up to the last indexed one, (n_docs,) int32; 0 for an empty field."""
     spans = np.zeros(len(field.lengths), dtype=np.int32)
     if field.positions is not None:
         filled = np.flatnonzero(np.diff(field.position_ptr))
@@ -73,9 +73,9 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
 
     queries     query_ptr, docs, term_ptr, query_freq as in CandidateBatch
     matches     tf_ptr, tf, first_tokens, idf as in FieldBlock
-    field_positions  position_ptr, positions of the field
+    field_positions  position_ptr and positions of the field
     spans       (n_docs,) of `field_spans`
-    saturation  (n_rows,) BM25's K of the row's passages
+    saturation  (n_rows,) k1 * (1 - b + b * pl / avgdl) of the row's passages
     sizes       window and stride
     """
     query_ptr, docs, term_ptr, query_freq = queries
@@ -155,9 +155,9 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
 
 @helper()
 def _add_term(positions, window, stride, n_passages, weight, saturation, scores, counts):
-    """Add a term's part of the score to the passages that hold it, and 1 to their numbers of terms, `counts[0]`.
+    """Add a term's score to the passages that hold the term, and 1 to their numbers of terms, `counts[0]`.
 
-    positions  those of the term in the document, ascending
+    positions  positions of the term in the document, ascending
     counts     (2, n_passages); counts[1] is 0 before and after
     """
     inverse = 1.0 / stride  # faster than a division of integers; with + 0.5 below, no rounding reaches another integer
