@@ -7,7 +7,7 @@ value that cannot be read are left out and counted.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -233,7 +233,7 @@ class RawLog:
         """Append the rows of a part; those with a value that cannot be read are left out and added to `odd`."""
         names: dict[str, str] = {}
         while some := list(islice(rows, ROWS_AT_ONCE)):
-            names = names or names_of_columns(part, list(some[0][1]))
+            names = names or names_of_columns(part, list(dict.fromkeys(chain.from_iterable(row for _, row in some))))
             columns: Columns = {}
             faults: dict[int, LineFault] = {}  # first fault of each row that has one
             for column, name in names.items():

@@ -117,8 +117,8 @@ def read_documents(
                 members = dict(of_hit(stored))
                 document = CorpusDocument(f"{file}:{line}", documents)
                 document.update(of_line(file, line, _fields, members, named, others))
-                for key in members.keys() - document.keys() if named is None else ():
-                    if members[key] not in (None, [], {}):
+                for key in members if named is None else ():
+                    if key not in document and members[key] not in (None, [], {}):
                         first, count = left_out.get(key, (document.location, 0))
                         left_out[key] = first, count + 1
                 yield document

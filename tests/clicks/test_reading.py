@@ -249,6 +249,14 @@ def test_wrong_lines_among_others_are_dropped_counted_and_the_first_named(
     assert "log.jsonl:2: expected a JSON object" in caplog.text
 
 
+def test_columns_are_those_of_all_rows(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    row = {"query": "a", "document": "d1", "position": 1, "clicked": 1}
+    rows = [row, *({**row, "session": session} for session in ("s", "t"))]
+    clicks = read_clicks(_log(tmp_path / "log.jsonl", *map(json.dumps, rows)))
+    assert clicks.n_rows == 2  # lists of two sessions
+    assert "1 rows that cannot be read: dropped; the first: " in caplog.text
+
+
 ALTERNATING = {
     "": ["a,d1,1,0", "b,d1,1,1", "a,d2,2,1", "b,d2,2,0"],
     "session": ["a,d1,1,0,s", "a,d1,1,1,t", "a,d2,2,1,s", "a,d2,2,0,t"],
