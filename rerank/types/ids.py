@@ -103,7 +103,7 @@ def first_broken(names: Iterable[str], form: re.Pattern[str] = ID) -> str | None
 
 def written_apart(names: Iterable[str], others: Collection[str]) -> str:
     """Say that an id is one of others written in another way, as 051, "51" or 51.0 for 51; "" where none is."""
-    known = set(others) if isinstance(others, list) else others
+    known = dict.fromkeys(others) if isinstance(others, list) else others
     missing = [name for name in names if name not in known]
     plain = {_plain(other): other for other in known} if missing else {}
     pairs = ((name, plain.get(_plain(name))) for name in missing)
