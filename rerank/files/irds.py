@@ -3,10 +3,10 @@
 The package ir_datasets is imported when a data set is read. It downloads a data set once and keeps it in its own folder
 (`IR_DATASETS_HOME`).
 
-corpus   `contents` is the document's default text; where this joins several fields, these are fields of the index, too.
-         Other fields are read where they are named, numbers always.
+corpus   `contents` is the document's default text; the fields that it joins are fields of the index, too. Other fields
+         are read where they are named, numbers always.
 topics   the default text of each query
-qrels    query, document, relevance; and the subtopic, where it has one
+qrels    query, document, relevance; and the subtopic, where the data set has subtopics
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def data_set_qrels(name: str) -> Qrels:
         raise FileFormatError(
             source,
             None,
-            "expected judgements of documents, got those of subtopics. Measure e.g. alpha_nDCG@10, or name another.",
+            "expected judgements of documents, got those of subtopics. Measure e.g. alpha_nDCG@10, or name others.",
         )
     qrels = Qrels.from_rows(query_ids, doc_ids, labels)
     refuse_repeats(
@@ -81,7 +81,12 @@ def joined_fields(kind: Any) -> tuple[str, ...]:
     marks = {field: f"\x01{field}\x01" for field in kind._fields}
     try:
         text = kind(**marks).default_text()
-    except (AttributeError, TypeError, ValueError, KeyError):  # its fields are objects, and the marks are text
+    except (
+        AttributeError,
+        TypeError,
+        ValueError,
+        KeyError,
+    ):  # where a field holds an object, the mark, a text, does not fit
         return ()
     fields = tuple(field for field, mark in marks.items() if mark in str(text))
     return fields if len(fields) > 1 else ()
@@ -96,7 +101,7 @@ def default_text(entry: Any) -> str:
 
 
 def data_set_entries(name: str, part: str) -> Iterator[Any]:
-    """Return an iterator over a part of a data set; errors of the library are raised as one-line errors."""
+    """Return an iterator over the "docs", "queries" or "qrels" of a data set; every fault is an error of one line."""
     try:
         import ir_datasets
     except ModuleNotFoundError as error:
@@ -123,7 +128,7 @@ def data_set_entries(name: str, part: str) -> Iterator[Any]:
 
 
 def _read(name: str, part: str, data_set: Any) -> Iterator[Any]:
-    """Yield the entries; errors of the library (files, network, formats) have no common class."""
+    """Yield the entries of a part; ir_datasets' errors (files, network, formats) have no common class."""
     is_empty = True
     try:
         for entry in getattr(data_set, f"{part}_iter")():

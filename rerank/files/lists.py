@@ -1,11 +1,11 @@
-"""Small files of one entry a line, plain or gzip; blank lines are skipped.
+"""Small files of one entry a line, plain or gzip.
 
-Of folds and preferences, comments (`#`) and a first line that names the columns are skipped, too.
+In files of folds and preferences, blank lines, comments (`#`) and a first line that names the columns are skipped.
 
-names        the name of a feature
+names        the name of a feature; blank lines are skipped at the end of the file, and refused elsewhere
 folds        `qid<TAB>fold`: whole numbers, which are renumbered from 0 in their order, so that 1 to 5 become 0 to 4
 preferences  `qid<TAB>better docid<TAB>worse docid[<TAB>probability]`: the probability that the first document is
-             better, from 0 to 1 and by default 1; pairs may contradict each other and may be repeated, each counts
+             better, from 0 to 1 and by default 1; pairs may contradict each other and may be repeated; each line counts
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ from rerank.files.line_records import check_ids, finite_number, records, tab_col
 from rerank.files.source import LineFault, check_file, text_lines, value_of
 from rerank.runtime.output import whole_file, write_text
 from rerank.types import id_array
+from rerank.types.data_frames import is_whole
 from rerank.types.preferences import Preferences
 
 
 def read_names(path: str | Path) -> tuple[str, ...]:
-    """Return the names of features in a text file, one a line; blank lines at the end are passed over.
+    """Return the names of features in a text file, one a line; blank lines at the end are skipped.
 
-    Raises FileFormatError for a blank line between names, a name that is there twice, and a file without names.
+    Raises FileFormatError for a blank line before the last name, a repeated name, and a file without names.
     """
     path = check_file(path, "a file of feature names")
     names: dict[str, int] = {}
     content = "\n".join(text.strip() for _, text in text_lines(path)).rstrip("\n")
     for line, name in enumerate(content.split("\n") if content else (), 1):
         if not name:
-            raise FileFormatError(path, line, "expected a name, got a blank line. Each line is the name of a feature.")
+            raise FileFormatError(path, line, "expected a name, got a blank line. Remove it.")
         if names.setdefault(name, line) != line:
             raise FileFormatError(
                 path, line, f"expected each name once, got {name!r} again (line {names[name]}). Rename one."
@@ -59,7 +60,7 @@ def read_folds(path: str | Path) -> dict[str, int]:
     Raises
     ------
     FileFormatError
-        With the line, for a query that is there twice, or a fold that is no whole number.
+        With the line, for a repeated query, or a fold that is not a whole number.
 
     """
     path = check_file(path, "a file of folds")
@@ -78,8 +79,10 @@ def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
     """Write the fold of each query; raise InvalidInputError for an id or a fold that could not be read again."""
     check_ids("folds: ", folds)
     for fold in folds.values():
-        if fold < 0:
-            raise InvalidInputError(f"folds: expected whole numbers from 0, got {fold}. Number the folds 0, 1, 2.")
+        if not is_whole(fold) or fold < 0:
+            raise InvalidInputError(
+                f"folds: expected whole numbers from 0, got {shown(fold)}. Number the folds 0, 1, 2."
+            )
     write_text(path, "".join(f"{query_id}\t{fold}\n" for query_id, fold in folds.items()))
 
 
@@ -112,8 +115,8 @@ def read_preferences(path: str | Path) -> Preferences:
 
     """
     path = check_file(path, "a file of preferences")
-    pairs = records(path, "3 or 4 columns (qid, better docid, worse docid[, probability])", _preference)
-    rows = [row for _, row in pairs]
+    columns = "3 or 4 columns (qid, better docid, worse docid[, probability])"
+    rows = [row for _, row in records(path, columns, _preference)]
     queries, better, worse, probabilities = zip(*rows, strict=True)
     return Preferences(id_array(queries), id_array(better), id_array(worse), np.array(probabilities))
 

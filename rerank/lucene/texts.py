@@ -1,8 +1,8 @@
-"""Forward arrays of texts that no index holds, analysed as those of an index, with the statistics of that index.
+"""Forward arrays of texts that are in no index: the analyser and the statistics are those of an index.
 
-Where the analyser treats the words between white space one by one, the tokens of a word are kept: Java is asked only
-for words that are new. Where it does not (Chinese, Japanese, Korean), Java analyses every text whole. The tokens of
-texts are kept, too.
+Where the analyser treats the words between white space one by one, the tokens of each word are kept, and Java analyses
+new words only. Where it does not (Chinese, Japanese, Korean), Java analyses each text as a whole. The tokens of each
+text are kept, too.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from rerank.types import (
 )
 from rerank.types.vocabulary import find_terms
 
-MOST_WORDS = 1 << 18  # that are kept between two calls, and the same number of new terms
-MOST_TOKENS = 1 << 21  # of texts that are kept, 16 bytes each
-MOST_WORD_BYTES = 128  # of a word that is kept: Lucene's tokenizer cuts at 255 characters, wherever the word begins
+MOST_WORDS = 1 << 18  # words kept between two calls; the same limit holds for new terms
+MOST_TOKENS = 1 << 21  # tokens of the texts kept between two calls, 16 bytes each
+MOST_WORD_BYTES = 128  # longest word kept: Lucene's tokenizer cuts at 255 characters, wherever the word begins
 _REQUEST_BYTES = 1 << 24  # of text in one call of Java
-_FEW_BYTES = 1 << 12  # starting a thread in Java takes longer
+_FEW_BYTES = 1 << 12  # less text than this is analysed sooner than Java starts a thread
 
 
 class UnusableTextError(ValueError):
@@ -58,19 +58,19 @@ class TextIndex(ForwardIndex):
     rows: Ints = dataclass_field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def doc_numbers(self, doc_ids: Ids) -> Ints:
-        """Return the document number of each row of the run; refuse the ids of other rows."""
+        """Return the document number of each row of the run; refuse ids that are not those of the rows."""
         if not np.array_equal(doc_ids, self.doc_ids[self.rows]):
-            raise ValueError("expected the rows of the run that the texts are of")
+            raise ValueError("rows: expected those of the run that has these texts, got others. Pass that run.")
         return self.rows
 
 
 class Tokens(NamedTuple):
     """The tokens of words or texts.
 
-    counts     (n,) int64 number of tokens of each
-    spans      (n,) int64 number of positions of each, those of dropped stop words included
+    counts     (n,) int64 number of tokens of each word or text
+    spans      (n,) int64 number of positions of each word or text, those of dropped stop words included
     terms      (n_tokens,) int64 term of each token
-    positions  (n_tokens,) int64 its position, counted from the beginning of its word or text
+    positions  (n_tokens,) int64 position of each token, counted from the beginning of its word or text
     """
 
     counts: Ints
@@ -80,12 +80,12 @@ class Tokens(NamedTuple):
 
     @property
     def ptr(self) -> Ints:
-        """The first token of each word or text."""
+        """The first token of each word or text, and the number of all tokens; (n + 1,) int64."""
         return pointers(self.counts)
 
     @classmethod
     def joined(cls, parts: Sequence[Tokens]) -> Tokens:
-        """Return the tokens of several, one after another."""
+        """Return the words or texts of several parts, one part after another."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def parts(self) -> Iterator[Tokens]:
@@ -95,7 +95,7 @@ class Tokens(NamedTuple):
             yield Tokens(self.counts[one], self.spans[one], self.terms[own], self.positions[own])
 
     def one_after_another(self, numbers: Ints, part_ptr: Ints) -> Tokens:
-        """Return the tokens of texts: text t consists of numbers[part_ptr[t] : part_ptr[t + 1]] of these."""
+        """Return the tokens of joined texts; text t joins the entries numbers[part_ptr[t] : part_ptr[t + 1]]."""
         rows, token_ptr = joined_rows(self.ptr[numbers], self.counts[numbers])
         ends = pointers(self.spans[numbers])
         starts = ends[:-1] - np.repeat(ends[part_ptr[:-1]], np.diff(part_ptr))
@@ -116,7 +116,7 @@ class TextAnalyser:
     language : str
         Code of the index's analyser.
     own_statistics : bool
-        Whether the texts of each call are the collection, in place of that of the index.
+        Whether the statistics are those of the texts of each call, not those of the index.
 
     """
 
@@ -132,10 +132,10 @@ class TextAnalyser:
 
     def _forget(self) -> None:
         self._texts: dict[bytes, Tokens] = {}
-        self._n_kept = 0  # tokens of these texts
+        self._n_kept = 0  # tokens in `_texts`
         self._words: dict[bytes, int] = {}  # word -> its number in `_tokens`
         self._tokens = _NO_TOKENS
-        self._new: dict[bytes, int] = {}  # term that the index does not have -> its number behind the index's
+        self._new: dict[bytes, int] = {}  # term that the index does not have -> its place after the terms of the index
 
     def index(
         self,
@@ -176,7 +176,7 @@ class TextAnalyser:
         )
 
     def _parts(self, documents: Sequence[TextDocument]) -> tuple[list[str], dict[str, tuple[Ints, Ints]]]:
-        """Return the distinct texts, and for each field those that each document consists of, with their pointers."""
+        """Return the distinct texts, and for each field the numbers of each document's texts, with their pointers."""
         number_of: dict[str, int] = {}
         parts = {}
         for name in self._forward.fields:
@@ -195,7 +195,7 @@ class TextAnalyser:
         return [document.texts[name] for name in document.parts]
 
     def _kept_tokens(self, texts: Sequence[bytes], n_threads: int) -> Tokens:
-        """Return the tokens of texts, which are kept: lists of candidates often have texts of earlier ones."""
+        """Return the tokens of texts, and keep them: lists of candidates often repeat texts of earlier lists."""
         new = [text for text in texts if text not in self._texts]
         if new:
             tokens = self._tokens_of(new, n_threads)
@@ -235,12 +235,12 @@ class TextAnalyser:
         return both.one_after_another(chosen, np.arange(len(texts) + 1))
 
     def _entries(self, words: Sequence[Sequence[bytes]]) -> Ints:
-        """Return the number of each word of all texts, -1 for one that is new."""
+        """Return the number of each word of all texts, -1 for a new word."""
         flat = list(chain.from_iterable(words))
         return np.fromiter(map(self._words.get, flat, repeat(-1)), np.int64, len(flat))
 
     def _in_order(self, tokens: Tokens) -> tuple[dict[str, int], Tokens]:
-        """Return the terms that the index does not have, numbered behind its own by their texts, and the tokens."""
+        """Return the new terms, numbered after those of the index in the order of their bytes, and the tokens."""
         new = np.unique(tokens.terms[tokens.terms >= self._n_known])
         if not len(new):
             return {}, tokens
@@ -282,7 +282,7 @@ class TextAnalyser:
         return Tokens(counts, spans, numbers[local], positions)
 
     def _field(self, field: FieldArrays, tokens: Tokens, n_new: int) -> FieldArrays:
-        """Return the arrays of one field of the documents, whose tokens are given."""
+        """Return the arrays of one field of the documents; `tokens` are those of the field, document by document."""
         doc = query_rows(tokens.ptr)
         order = np.argsort(doc * (self._n_known + n_new) + tokens.terms, kind="stable")  # positions ascend already
         terms = tokens.terms[order]

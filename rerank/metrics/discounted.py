@@ -23,7 +23,7 @@ from rerank.types import Floats, Ints
 
 LINEAR = "log2"
 EXPONENTIAL = "exp-log2"
-MOST_EXPONENT = 500  # a sum of gains, and its square, stay within float64
+MOST_EXPONENT = 500  # so that a sum of gains of 2^label - 1, and its square, stay within float64
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class DiscountedMeasure(Measure):
         """Return the discount of each 0-based rank, without a cutoff."""
 
     def norms(self, lists: RankedLists) -> Floats:
-        """Return the norm of each query, by which its sum is divided, (n_queries,) float64."""
+        """Return the divisor of each query's sum, (n_queries,) float64."""
         return np.ones(lists.n_queries)
 
     def scores(self, lists: RankedLists) -> Floats:

@@ -1,12 +1,12 @@
 """Measures of diversity: how many subtopics of the query the first documents are relevant to.
 
-They read judgements of subtopics (`SubtopicQrels`), of which those with a label of at least `rel` count, and equal
-TREC's ndeval and ir_measures' pyndeval, up to this: they do not divide ERR_IA@1 and alpha_DCG@1 by their norm, so that
-these exceed 1 there, and pyndeval orders documents of equal scores by ascending id.
+They read judgements of subtopics (`SubtopicQrels`); a label of at least `rel` is relevant. Values equal those of TREC's
+ndeval and of pyndeval (in ir_measures), with two exceptions: both tools leave ERR_IA@1 and alpha_DCG@1 undivided by the
+norm, so that they can exceed 1, and pyndeval orders documents of equal scores by ascending id.
 
     gain(r)   sum over the subtopics of the document at rank r of (1 - alpha)^(documents above with the subtopic)
-    norm      of `collection-independent` measures: the sum of as many documents that have all subtopics
-    ideal     judged documents by the greatest gain, one after the other; equal ones by id, descending
+    norm      of alpha_DCG and ERR_IA: the value of `cutoff` documents that are each relevant to all subtopics
+    ideal     of alpha_nDCG and nERR_IA: judged documents, at each rank the one of greatest gain; ties by id, descending
 
 References
 ----------
@@ -38,10 +38,11 @@ SUBTOPICS: dict[str, Any] = {"asks_subtopics": True, "refuses_training": True}
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """The judgements, whether each is relevant, (n_judgements,) bool, and those of the list within the cutoff.
+    """The judgements, and the relevant ones of documents up to the cutoff.
 
-    ranks  (n_found,) int64, from 0, ascending within a query
-    pairs  (n_found,) int64
+    relevant  (n_judgements,) bool whether each judgement is relevant
+    ranks     (n_found,) int64 rank of the document of each found judgement, from 0, ascending within a query
+    pairs     (n_found,) int64 number of each found judgement
     """
 
     all: SubtopicJudgements
@@ -51,7 +52,7 @@ class _Judged:
 
     @classmethod
     def of(cls, name: str, lists: RankedLists, cutoff: int, rel: int) -> _Judged:
-        """Return the judgements of some lists; `name` is that of the measure, for errors."""
+        """Return the judgements of the lists; `name` is the name of the measure, for errors."""
         judged = lists.subtopics
         if judged is None:
             raise InvalidInputError(
@@ -64,12 +65,12 @@ class _Judged:
         return cls(judged, relevant, ranks[counted], judged.pairs[counted])
 
     def n_subtopics(self, pairs: Ints) -> Floats:
-        """Return the number of subtopics of each query that are in some judgements, (n_queries,) float64."""
+        """Return the number of subtopics of each query among the judgements `pairs`, (n_queries,) float64."""
         _, first = np.unique(self.all.subtopics[pairs], return_index=True)
         return totals(self.query(pairs[first]), np.ones(len(first)), len(self.all.judged_ptr) - 1)
 
     def query(self, pairs: Ints) -> Ints:
-        """Return the query of judgements."""
+        """Return the query of each judgement, (len(pairs),) int64."""
         return np.searchsorted(self.all.judged_ptr, pairs, side="right") - 1
 
     def sums(self, ranks: Ints, pairs: Ints, discounts: Floats, alpha: float) -> Floats:
@@ -83,7 +84,7 @@ class _Judged:
         return totals(self.query(pairs), gains, len(self.all.judged_ptr) - 1)
 
     def of_full_documents(self, discounts: Floats, alpha: float) -> Floats:
-        """Return the value of every query, divided by that of documents that have all subtopics."""
+        """Return the value of every query, divided by that of documents that are each relevant to all subtopics."""
         best = float((_worth(len(discounts), alpha) * discounts).sum())
         norm = self.n_subtopics(np.flatnonzero(self.relevant)) * best
         return ratio(self.sums(self.ranks, self.pairs, discounts, alpha), norm)
@@ -95,7 +96,7 @@ class _Judged:
 
 
 def _worth(depth: int, alpha: float) -> Floats:
-    """Return what a subtopic is worth after 0, 1, 2 ... documents that are relevant to it, (depth,) float64."""
+    """Return the gain of a subtopic after 0, 1, 2 ... documents that are relevant to it, (depth,) float64."""
     return np.cumprod(np.append(1.0, np.full(depth - 1, 1.0 - alpha)))
 
 
@@ -141,7 +142,10 @@ def subtopic_recall(lists: RankedLists, cutoff: int, rel: int = REL) -> Floats:
 
 
 def _ideal(judged: _Judged, depth: int, remaining: float) -> tuple[Ints, Ints]:
-    """Return ranks and judgements of the first documents of each query's ideal order, query by query."""
+    """Return ranks and judgements of the first `depth` documents of each query's ideal order, query by query.
+
+    `remaining` is 1 - alpha, the factor of a subtopic's gain after each document that is relevant to it.
+    """
     ranks: list[Ints] = [np.zeros(0, np.int64)]
     pairs: list[Ints] = [np.zeros(0, np.int64)]
     for first, last in zip(judged.all.judged_ptr[:-1], judged.all.judged_ptr[1:], strict=True):

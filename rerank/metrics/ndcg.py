@@ -67,7 +67,7 @@ class NDCG(DCG):
 
 
 def _dcg_at(gains: Floats, query_ptr: Ints, query: Ints, depth: Ints) -> Floats:
-    """Return the DCG of queries at depths from 1; it is constant beyond the end of a list, and 0 if that is empty."""
+    """Return the DCG of queries at depths from 1: beyond its end, a list keeps its last DCG; an empty list has 0."""
     curve = np.append(running_sums(gains / log2_of(ranks(query_ptr) + 2.0), query_ptr), 0.0)
     reached = np.minimum(depth, np.diff(query_ptr)[query])
     return curve[np.where(reached > 0, query_ptr[query] + reached - 1, -1)]
@@ -76,7 +76,10 @@ def _dcg_at(gains: Floats, query_ptr: Ints, query: Ints, depth: Ints) -> Floats:
 def _sum_and_final(
     lists: RankedLists, gained: Floats, ideal: Floats, ideal_ptr: Ints, query: Ints, depth: Ints
 ) -> tuple[Floats, Floats]:
-    """Return the sum of the nDCG of each query over some depths of it, and the nDCG of all of its list."""
+    """Return for each query the sum of its nDCG at the given depths, and the nDCG of its whole list.
+
+    query, depth  (n_points,) int64: each point is a query and a depth from 1
+    """
     deepest = np.maximum(np.diff(lists.query_ptr), np.diff(ideal_ptr))
     points = np.append(query, np.arange(lists.n_queries)), np.append(depth, deepest)
     values = ratio(_dcg_at(gained, lists.query_ptr, *points), _dcg_at(ideal, ideal_ptr, *points))
@@ -85,7 +88,7 @@ def _sum_and_final(
 
 @measure("nDCGrel", trec="ndcg_rel", **GRADED)
 def ndcg_of_relevant(lists: RankedLists, gains: Gains = GAINS) -> Floats:
-    """Mean of nDCG over the ranks of all documents of positive gain; those not retrieved count with the final nDCG."""
+    """Mean of nDCG over the ranks of all documents of positive gain; one not retrieved has the nDCG of the list."""
     gained, ideal, ideal_ptr = graded(lists, gains)
     query, rank, _ = hit_positions(gained > 0, lists.query_ptr)
     total, final = _sum_and_final(lists, gained, ideal, ideal_ptr, query, rank)

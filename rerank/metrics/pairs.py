@@ -28,7 +28,7 @@ from rerank.types import Floats, Ints, query_rows
 
 
 def _pairs_in_order(lists: RankedLists) -> tuple[Floats, Floats]:
-    """Return the number of pairs in the right order and of all pairs of each query, (n_queries,) float64 each."""
+    """Return for each query the number of pairs in the right order and of all pairs, (n_queries,) float64 each."""
     in_order = np.zeros(lists.n_queries)
     n_pairs = np.zeros(lists.n_queries)
     for label in np.unique(lists.labels):
@@ -53,9 +53,8 @@ def _balances(lists: RankedLists) -> Floats:
 class PairAccuracy(Measure):
     """1 - pairwise inversions / pairs of documents with different labels; higher is better.
 
-    An inversion is a document ranked above a better one. A better document that is not retrieved is inverted with every
-    worse one that is. A negative label counts as 0. A query without a pair of different labels has 0. With two grades
-    this is AUC.
+    An inversion is a document ranked above a better one. A document that is not retrieved is below every retrieved one.
+    A negative label counts as 0. A query without a pair of different labels has 0. With two grades this is AUC.
 
     References
     ----------
@@ -67,7 +66,7 @@ class PairAccuracy(Measure):
     takes_cutoff: ClassVar[bool] = False
 
     def grades(self, labels: Floats) -> Floats:
-        """Return what tells the documents of a pair apart, for labels."""
+        """Return the grade of each label; two documents of different grades make a pair."""
         return np.maximum(labels, 0.0)
 
     def scores(self, lists: RankedLists) -> Floats:
@@ -75,7 +74,7 @@ class PairAccuracy(Measure):
         return ratio(*_pairs_in_order(self._graded(lists)))
 
     def fill_swap_deltas(self, lists: RankedLists, out: Floats, out_ptr: Ints) -> None:
-        """Fill out with |Δ| of the share."""
+        """Fill `out` with the absolute change of the share."""
         from rerank.metrics.swaps import fill_pairs
 
         lists = self._graded(lists)
@@ -121,7 +120,7 @@ class AUC(PairAccuracy):
 def bpref(lists: RankedLists, rel: int = REL) -> Floats:
     """Mean over all R relevant documents of 1 - min(n, R) / min(N, R); a document not retrieved has 0.
 
-    n is the number of documents above it that are judged not relevant, of N in the qrels. Unjudged documents, and those
+    n documents above it, and N in the qrels, are judged not relevant. Unjudged documents, and those
     with a negative label, are ignored.
 
     References

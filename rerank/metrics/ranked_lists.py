@@ -20,7 +20,7 @@ class SubtopicJudgements:
     judged_ptr  (n_queries + 1,) int64 judgements of each query
     documents   (n_judgements,) int64 number of the document, ascending in the order of the ids
     subtopics   (n_judgements,) int64 number of the subtopic, which belongs to one query
-    labels      (n_judgements,) int64
+    labels      (n_judgements,) int64 label of the document for the subtopic
     """
 
     rows: Ints
@@ -48,7 +48,7 @@ class RankedLists:
     judged : ndarray of shape (n_rows,), dtype bool, or None
         Whether the qrels contain the document; None if they contain all, or if no measure needs it.
     zeros : ndarray of shape (n_queries,), dtype float64, or None
-        Number of documents that the qrels label 0, retrieved or not; None is the number among the rows.
+        Number of documents of each query that the qrels label 0, retrieved or not; None counts those among the rows.
     subtopics : SubtopicJudgements or None
         Judgements of subtopics, for measures of diversity, which read nothing else but the lengths of the lists.
 
@@ -79,7 +79,7 @@ class RankedLists:
 
 
 def reciprocal_ranks(query_ptr: Ints, cutoff: int | None) -> Floats:
-    """Return 1 / rank by 0-based rank up to the longest list, 0 beyond the cutoff."""
+    """Return 1 / rank for each rank of the longest list, 0 beyond the cutoff; (n_ranks,) float64."""
     rank = np.arange(np.diff(query_ptr).max(initial=0))
     return np.where(rank < measure_depth(query_ptr, cutoff), 1.0 / (rank + 1.0), 0.0)
 
@@ -113,13 +113,13 @@ def n_relevant(lists: RankedLists, rel: int) -> Floats:
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """Return numerator / denominator, 0 if the denominator is 0; may overflow to infinity for very large labels."""
+    """Return numerator / denominator, 0 where the denominator is not above 0; infinity where it overflows."""
     with np.errstate(over="ignore"):
         return np.divide(numerator, denominator, out=np.zeros_like(numerator, dtype=np.float64), where=denominator > 0)
 
 
 def inverse(values: Floats) -> Floats:
-    """Return 1 / value, 0 if the value is 0."""
+    """Return 1 / value, 0 where the value is not above 0."""
     return ratio(np.ones_like(values), values)
 
 

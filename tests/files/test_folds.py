@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rerank.errors import FileFormatError, MissingFileError
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files.lists import read_folds, write_folds
 
 
@@ -13,6 +13,13 @@ def test_folds_survive_a_round_trip(tmp_path: Path) -> None:
     write_folds(folds, tmp_path / "folds.tsv")
     assert (tmp_path / "folds.tsv").read_text() == "q2\t0\nq1\t2\nq3\t1\n"
     assert list(read_folds(tmp_path / "folds.tsv").items()) == list(folds.items())
+
+
+@pytest.mark.parametrize(("fold", "quoted"), [(1.5, "1.5"), (float("nan"), "nan"), (True, "True"), (-1, "-1")])
+def test_folds_that_could_not_be_read_again_are_not_written(fold: object, quoted: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInputError, match=f"folds: expected whole numbers from 0, got {quoted}. Number"):
+        write_folds({"q1": fold}, tmp_path / "folds.tsv")
+    assert not (tmp_path / "folds.tsv").exists()
 
 
 def test_folds_are_numbered_from_0(tmp_path: Path) -> None:

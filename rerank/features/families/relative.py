@@ -1,7 +1,7 @@
 """The relative family: the main scores of a document relative to those of the query's other candidates.
 
 A tree compares a value with one threshold for all queries, but a BM25 of 9 is high for one query and low for another.
-These features make the scores comparable. They depend on the candidates, so models are comparable on equal runs only.
+These features make the scores comparable. They depend on the candidates: compare models on the same candidates only.
 
 References
 ----------
@@ -57,7 +57,7 @@ _LOW = np.uint64(0xFFFFFFFF)  # the half of a key that holds the row
 
 @register("relative")
 class RelativeFeatures(FieldFamily):
-    """Min-max, z-score and rank, within the query, of the main scores; missing where the score is."""
+    """Min-max, z-score and rank, within the query, of the main scores; missing where the score is missing."""
 
     evidence = "match"
     rising = ("*_minmax", "*_zscore")
@@ -84,9 +84,9 @@ class RelativeFeatures(FieldFamily):
 
 
 def relate(query_ptr: Ints, scores: NDArray[Any]) -> NDArray[np.float32]:
-    """Return min-max, z-score and rank of scores (n_rows, n_scores), (n_rows, 3 * n_scores); NaN where they are.
+    """Return min-max, z-score and rank of each score, (n_rows, 3 * n_scores); NaN where the score is NaN.
 
-    Equal values, as float32, all have the best rank among them.
+    Scores (n_rows, n_scores) that are equal as float32 share the best of their ranks.
     """
     out = np.empty((len(scores), len(FORMS) * scores.shape[1]), dtype=np.float32)
     scores = np.ascontiguousarray(scores, dtype=np.float64)
@@ -98,7 +98,7 @@ def relate(query_ptr: Ints, scores: NDArray[Any]) -> NDArray[np.float32]:
 
 @kernel()
 def _relate(query_ptr, scores, bits, out):
-    """Fill `out` as `relate` says; bits (n_rows, n_scores) uint32 are those of the scores as float32."""
+    """Fill `out` as `relate` says; bits (n_rows, n_scores) uint32 of the scores as float32."""
     for query in range(len(query_ptr) - 1):
         first = query_ptr[query]
         last = query_ptr[query + 1]
