@@ -2,8 +2,8 @@
 
 line    1-based
 chunk   many complete lines as bytes, each with a newline at its end
-record  what a line says; a function that makes it knows the line alone and raises InvalidInputError, which `of_line`
-        turns into the error of the file and the line
+record  what a line says; the function that makes it sees the line alone and raises InvalidInputError, to which
+        `of_line` adds the file and the line
 A byte order mark is removed; text is UTF-8. Lines end in LF or CR LF; a CR alone is refused.
 """
 
@@ -31,7 +31,7 @@ from rerank.runtime.output import path_of
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LOADED = "Load it in Python, and pass the mapping or the frame"
-OTHERS = {  # beginning of a file: its format, and what to do
+OTHERS = {  # beginning of a file -> its format, and what to do
     b"\xfd7zXZ\0": ("xz", "Convert it with `xz -d`"),
     b"\x28\xb5\x2f\xfd": ("Zstandard", "Convert it with `zstd -d`"),
     b"\x04\x22\x4d\x18": ("LZ4", "Convert it with `lz4 -d`, or save a run of ranx as .trec"),
@@ -59,7 +59,7 @@ MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 Parsed = TypeVar("Parsed")
 FileLike = str | Path | IO[Any]
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
-AT_ENDS = 1 << 20  # bytes that are read at either end
+AT_ENDS = 1 << 20  # bytes that `file_mark` reads at the beginning, and as many at the end
 _OF_LOG = re.compile(r"topics\.tsv|candidates\.run|features-[0-9a-f]{8}\.svm")
 
 
@@ -68,7 +68,7 @@ class LineFault(InvalidInputError):
 
 
 def of_line(path: Path, line: int | None, parse: Callable[..., Parsed], *content: Any) -> Parsed:
-    """Return what `parse` returns for the content of a line; raise what is wrong with it as an error of the file."""
+    """Return parse(*content) for a line, or None for the whole file; add the file and the line to its error."""
     try:
         return parse(*content)
     except InvalidInputError as fault:
@@ -76,7 +76,7 @@ def of_line(path: Path, line: int | None, parse: Callable[..., Parsed], *content
 
 
 def value_of(parse: Callable[[Any], Parsed | None], content: Any, expected: str, remedy: str) -> Parsed:
-    """Return what `parse` makes of some content of a line; refuse content of which it makes nothing."""
+    """Return parse(content), a value of a line; refuse content for which `parse` returns None."""
     value = parse(content)
     if value is None:
         raise LineFault(f"expected {expected}, got {shown(content)}. {remedy}.")
@@ -84,14 +84,14 @@ def value_of(parse: Callable[[Any], Parsed | None], content: Any, expected: str,
 
 
 def checked_path(path: Any) -> Path:
-    """Return a path, of a file object that of a copy of the rest of it; refuse anything else in one line."""
+    """Return the path of a file; a file object is copied from where it stands. Refuse anything else in one line."""
     if callable(getattr(path, "read", None)):
         return _copy(path)
     return path_of(path)
 
 
 def _copy(file: IO[Any]) -> Path:
-    """Return the path of a file of the same name with what a file object still holds, until the process ends."""
+    """Return the path of a copy of the rest of a file object, under the same name; it is deleted when Python exits."""
     try:
         content = file.read()
     except ValueError as fault:  # a closed file, or text of another encoding
@@ -106,7 +106,7 @@ def _copy(file: IO[Any]) -> Path:
 
 
 def check_file(path: FileLike, expected: str) -> Path:
-    """Return the path of an input file."""
+    """Return the path of an input file; `expected` says in errors what the file holds: "a file of folds"."""
     path = checked_path(path)
     if stat.S_ISDIR(file_mode(path, expected)):
         raise FileFormatError(path, None, f"expected {expected}, got a folder. Name a file in it.")
@@ -114,7 +114,7 @@ def check_file(path: FileLike, expected: str) -> Path:
 
 
 def file_mode(path: Path, expected: str) -> int:
-    """Return the mode of a file; raise MissingFileError if there is none."""
+    """Return the mode of a file; raise MissingFileError if there is no such file."""
     with _system_errors(path, expected):
         return os.stat(path).st_mode
 
@@ -164,7 +164,7 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
                 raise FileFormatError(
                     path,
                     line + chunk.count(b"\n"),
-                    f"expected lines of at most {MOST_BYTES:,} bytes, got a longer one. Divide it, or name another.",
+                    f"expected lines of at most {MOST_BYTES:,} bytes, got a longer one. Divide it.",
                 )
             if chunk:
                 _refuse_lone_returns(path, line, chunk)
@@ -178,14 +178,15 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
 
 
 def refuse_others(path: Path, beginning: bytes) -> None:
-    """Refuse a file that begins as one of another format."""
+    """Refuse a file whose beginning is that of a format in `OTHERS`."""
     beginning = beginning[257:] if beginning[257:262] == b"ustar" else beginning
-    for kind, remedy in (other for start, other in OTHERS.items() if beginning.startswith(start)):
-        raise FileFormatError(path, None, f"expected text or gzip, got {kind}. {remedy}.")
+    for start, (kind, remedy) in OTHERS.items():
+        if beginning.startswith(start):
+            raise FileFormatError(path, None, f"expected text or gzip, got {kind}. {remedy}.")
 
 
 def _is_of_log(path: Path) -> bool:
-    """Return whether a file is one of `rerank serve --log`, whose lines have ends unless the process was killed."""
+    """Return whether `rerank serve --log` wrote a file: its last line is cut where the process was killed."""
     return bool(_OF_LOG.fullmatch(path.name)) and any(
         (path.parent / name).exists() for name in (".key", "events.jsonl")
     )
@@ -209,7 +210,7 @@ def read_text(path: str | Path, expected: str) -> str:
 
 
 def text(raw: bytes, encoding: str = "utf-8") -> str:
-    """Return the bytes of a line as text; refuse another encoding and NUL bytes."""
+    """Return the bytes of a line as text; refuse bytes of another encoding, and NUL."""
     try:
         decoded = raw.decode(encoding)
     except UnicodeDecodeError as fault:
@@ -236,7 +237,7 @@ def _refuse_lone_returns(path: Path, first_line: int, lines: bytes) -> None:
 
 
 def filled_lines(path: Path, comments: str = "\0") -> Iterator[tuple[int, str]]:
-    """Yield what `text_lines` does without blank lines and those that begin with `comments`."""
+    """Yield the lines of `text_lines` that are not blank and do not begin with `comments`; NUL begins none."""
     return (
         (line, content) for line, content in text_lines(path) if content.strip() and not content.startswith(comments)
     )
@@ -244,16 +245,17 @@ def filled_lines(path: Path, comments: str = "\0") -> Iterator[tuple[int, str]]:
 
 def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
     """Return the table of a TOML file, plain or gzip."""
-    text = read_text(path, expected)
+    content = read_text(path, expected)
     try:
-        return parse_toml(text)
+        return parse_toml(content)
     except ParseFault as fault:
         raise FileFormatError(path, fault.line, f"expected TOML, got {fault}. Correct it.") from None
 
 
 def file_mark(path: str | Path) -> str:
-    """Return the size of a file and the sha256 of its first and last bytes, as text."""
-    with open(check_file(path, "a file"), "rb") as file:
+    """Return the size of a file and the sha256 of its first and last `AT_ENDS` bytes, as text."""
+    path = check_file(path, "a file")
+    with _system_errors(path, "a file"), open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         content = hashlib.sha256(file.read(AT_ENDS))
         file.seek(max(size - AT_ENDS, 0))

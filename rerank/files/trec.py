@@ -4,10 +4,10 @@ qrels   `qid iter docno label`: labels are whole numbers (also 1.0), which may b
         `qid docno label`, and judgement lists, `label qid:Q … # docno …`
 run     `qid Q0 docno rank score tag`: rank is ignored, rows are ordered by score, then document id, both descending;
         further columns are ignored, as trec_eval does. Also MS MARCO's `qid docno rank`, with scores of 1 / rank,
-        Tevatron's `qid docno score` and ColBERT's `qid docno rank score`, where the first score is no whole number
+        Tevatron's `qid docno score` and ColBERT's `qid docno rank score`, if the first score is not a whole number
 subtopics `query subtopic document label`, a line for each judgement
 
-Columns are separated by spaces or tabs. A first line may name them, in whatever order: `query_id doc_id relevance
+Columns are separated by spaces or tabs. A first line may name them, in any order: `query_id doc_id relevance
 iteration` of ir_datasets, `qid docno score rank` of PyTerrier. Blank lines and lines that begin with `#` are skipped.
 Ids have 1 to 512 characters, and a query id does not begin with `#`, so that everything that is read can be
 written. Rows of a query need not be adjacent. A repeated document in a query is refused. Scores are written as the
@@ -39,7 +39,7 @@ SUBTOPIC_COLUMNS = "4 columns (query subtopic document label)"
 
 
 def parse_label(token: bytes) -> int | None:
-    """Return a whole number of 64 bits, which may have a dot and zeros, or an L before it (NTCIR), or None."""
+    """Return a label as an int64: `2`, `2.0` or `L2` (NTCIR); None for a token that is not a whole number."""
     return parse_rank(_AROUND.sub(b"", token))
 
 
@@ -151,14 +151,14 @@ def read_run(path: FileLike) -> Run:
             path,
         )
     order = trec_order(query_ptr, rows.values, rows.doc_ids)
-    moved = np.flatnonzero(order != np.arange(len(order)))  # of most files few; nothing else uses the columns
+    moved = np.flatnonzero(order != np.arange(len(order)))  # few in most files; the arrays are this function's own
     for column in (rows.doc_ids, rows.values):
         column[moved] = column[order[moved]]
     return Run(query_ids, query_ptr, rows.doc_ids, rows.values, rows.tag)
 
 
 def _contradicts_ranks(path: Path, layout: Layout) -> bool:
-    """Return whether, where a file begins, a line has a greater rank and a greater score than that before it."""
+    """Return whether a line has a greater rank and a greater score than the line before it; reads `BEGINNING` bytes."""
     rank = first_column(layout.columns, RANK)
     if rank is None or rank == layout.value or not path.is_file():  # a pipe is read once
         return False
@@ -245,7 +245,7 @@ def read_subtopic_qrels(path: FileLike) -> SubtopicQrels:
         If there is no such file.
     FileFormatError
         With the line, for a wrong number of columns or a label that is not a whole number; if a document is judged
-        twice for a subtopic, and if no query has two subtopics, as in qrels of documents.
+        twice for a subtopic, or if no query has two subtopics (as in qrels of documents).
 
     """
     name = data_set_name(path)
@@ -261,7 +261,7 @@ def read_subtopic_qrels(path: FileLike) -> SubtopicQrels:
 
 
 def _subtopic_row(order: Sequence[int], content: str) -> tuple[str, str, str, int]:
-    """Return query, subtopic, document and label of a line, which are the columns of such numbers."""
+    """Return query, subtopic, document and label of a line; `order` has the number of the column of each."""
     columns = content.split()
     if len(columns) != 4:
         raise LineFault(f"expected {SUBTOPIC_COLUMNS}, got {len(columns)}. Write one judgement a line.")

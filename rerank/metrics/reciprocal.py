@@ -24,7 +24,7 @@ from rerank.metrics.registry import register
 from rerank.runtime.arithmetic import exp2_of
 from rerank.types import Floats, Ints
 
-GREATEST_MAX_REL = 50  # above it, float64 cannot represent 1 - (2^max - 1) / 2^max
+GREATEST_MAX_REL = 50  # above about this, float64 cannot represent 1 - (2^max_rel - 1) / 2^max_rel
 
 
 @register("RR", trec="recip_rank", aliases={"MRR": {}, "reciprocal_rank": {}, "mean_reciprocal_rank": {}})
@@ -38,7 +38,7 @@ class RR(BinaryMeasure):
         return totals(query, (number == 1) / rank, lists.n_queries)
 
     def fill_swap_deltas(self, lists: RankedLists, out: Floats, out_ptr: Ints) -> None:
-        """Fill out with |ΔRR|."""
+        """Fill `out` with |ΔRR|."""
         from rerank.metrics.swaps import fill_rr
 
         fill_rr(self.relevant(lists.labels), lists.query_ptr, measure_depth(lists.query_ptr, self.cutoff), out, out_ptr)
@@ -73,7 +73,7 @@ class ERR(Measure):
         return self.expected(lists.labels, lists.query_ptr)
 
     def fill_swap_deltas(self, lists: RankedLists, out: Floats, out_ptr: Ints) -> None:
-        """Fill out with |ΔERR|, all pairs of a list in quadratic time (Burges 2010, section 3)."""
+        """Fill `out` with |ΔERR| of all pairs, in quadratic time for each list (Burges 2010, section 3)."""
         from rerank.metrics.swaps import fill_err
 
         fill_err(
@@ -99,18 +99,19 @@ class ERR(Measure):
         """Return the probability R that each document satisfies the user."""
         best = labels.max(initial=0.0)
         if best > self.max_rel:
+            needed = int(np.ceil(best))
+            remedy = "Scale the labels" if needed > GREATEST_MAX_REL else f"Write e.g. {self.symbol}(max_rel={needed})"
             raise InvalidInputError(
-                f"{self.name}: expected labels up to max_rel={self.max_rel}, got {best:g}. "
-                f"Write e.g. {self.symbol}(max_rel={int(np.ceil(best))})."
+                f"{self.name}: expected labels up to max_rel={self.max_rel}, got {best:g}. {remedy}."
             )
         return (exp2_of(np.maximum(labels, 0.0)) - 1.0) / 2.0**self.max_rel
 
     def expected(self, labels: Floats, query_ptr: Ints) -> Floats:
         """Return the ERR of each query, (n_queries,) float64, for labels in rank order."""
         stopping = self.stopping(labels)
-        stops = np.flatnonzero((stopping > 0.0) & within(query_ptr, self.cutoff))  # every user passes the others
+        stops = np.flatnonzero((stopping > 0.0) & within(query_ptr, self.cutoff))  # no user stops at the other rows
         query = np.searchsorted(query_ptr, stops, side="right") - 1
-        position = relevant_so_far(stopping > 0.0, query_ptr)[stops]
+        position = relevant_so_far(stopping > 0.0, query_ptr)[stops]  # from 1
         continuing = np.ones((len(query_ptr) - 1, int(position.max(initial=0)) + 1))
         continuing[query, position] = 1.0 - stopping[stops]
         reached = np.cumprod(continuing, axis=1)[query, position - 1]

@@ -1,4 +1,4 @@
-"""Whether probabilities of relevance are what they say: bins of equal mass, Brier score, expected calibration error."""
+"""How well probabilities of relevance agree with labels: bins of equal mass, Brier score, calibration error."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ BINS = 15
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reliability(Shown):
-    """Probabilities and what was observed, in bins of about equal mass.
+    """Probabilities of relevance and observed relevance, in bins of about as many documents.
 
     Parameters
     ----------
     predicted, observed : ndarray of shape (n_bins,), dtype float64
         Mean probability and share of relevant documents of each bin, by ascending probability.
     counts : ndarray of shape (n_bins,), dtype int64
-        Documents in each bin. Documents of one probability are in one bin.
+        Documents in each bin. Documents of the same probability are in the same bin.
     brier : float
         Mean squared distance of the probabilities from 1 for a relevant document and 0 for another.
 
@@ -50,7 +50,7 @@ class Reliability(Shown):
         relevant : ndarray of shape (n,), dtype bool
             Whether each document is relevant.
         probabilities : ndarray of shape (n,), dtype float64
-            What was promised.
+            The promised probability of each document.
 
         Returns
         -------
@@ -60,11 +60,12 @@ class Reliability(Shown):
         Raises
         ------
         InvalidInputError
-            Where there is no document, or a value outside 0 to 1.
+            If there is no document, or a probability is not from 0 to 1.
 
         """
-        if not len(probabilities) or not ((probabilities >= 0.0) & (probabilities <= 1.0)).all():
-            found = "others" if len(probabilities) else "none"
+        wrong = probabilities[~((probabilities >= 0.0) & (probabilities <= 1.0))]
+        if not len(probabilities) or len(wrong):
+            found = f"{wrong[0]:g}" if len(wrong) else "none"
             raise InvalidInputError(
                 f"probabilities: expected numbers from 0 to 1, got {found}. Give the run of a calibrated model "
                 "(`rerank rerank --min-score`)."
@@ -88,7 +89,7 @@ class Reliability(Shown):
         return f"Reliability: {counted(int(self.counts.sum()), 'document')}, {figures}"
 
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
-        """Return the first n bins."""
+        """Return the column names, the first n bins, and the number of all bins."""
         columns = zip(self.predicted.tolist(), self.observed.tolist(), self.counts.tolist(), strict=True)
         rows = [list(row) for row in columns]
         return ["promised", "observed", "documents"], rows[:n], len(rows)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.metrics.base import TOTAL
 from rerank.metrics.parameters import OPTIONAL_REL, REAL, REL, MeasureParameter
 from rerank.metrics.precision import n_hits
@@ -17,7 +17,7 @@ COUNT: dict[str, Any] = {"refuses_training": True, "averaging": TOTAL}
 
 
 def _counts(lists: RankedLists, rel: int) -> tuple[Floats, Floats, Floats]:
-    """Return the relevant documents retrieved, those retrieved, and the relevant ones of each query."""
+    """Return for each query the number of relevant documents retrieved, of all retrieved, and of all relevant ones."""
     return n_hits(lists, None, rel), np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, rel)
 
 
@@ -33,8 +33,8 @@ RELATIVE: Any = MeasureParameter(False, "relative=True or False", choices=(True,
 )
 def set_precision(lists: RankedLists, rel: int = REL, relative: bool = RELATIVE) -> Floats:
     """Share of relevant documents among those retrieved; `relative` to the highest possible for as many documents."""
-    n_hits, retrieved, relevant = _counts(lists, rel)
-    return ratio(n_hits, np.minimum(retrieved, relevant) if relative else retrieved)
+    found, retrieved, relevant = _counts(lists, rel)
+    return ratio(found, np.minimum(retrieved, relevant) if relative else retrieved)
 
 
 @measure("SetR", trec="set_recall", with_cutoff="R@{0}", **ORDER_FREE)
@@ -46,8 +46,8 @@ def set_recall(lists: RankedLists, rel: int = REL) -> Floats:
 @measure("SetAP", trec="set_map", with_cutoff="AP@{0}", **ORDER_FREE)
 def set_ap(lists: RankedLists, rel: int = REL) -> Floats:
     """SetP * SetR."""
-    n_hits, retrieved, relevant = _counts(lists, rel)
-    return ratio(n_hits * n_hits, retrieved * relevant)
+    found, retrieved, relevant = _counts(lists, rel)
+    return ratio(found * found, retrieved * relevant)
 
 
 BETA: Any = MeasureParameter(1.0, "beta of at least 0", REAL, 0, float(np.finfo(np.float64).max))
@@ -63,17 +63,17 @@ BETA: Any = MeasureParameter(1.0, "beta of at least 0", REAL, 0, float(np.finfo(
 )
 def set_f(lists: RankedLists, rel: int = REL, beta: float = BETA) -> Floats:
     """(beta + 1) P R / (beta P + R): trec_eval and ir_measures do not square beta, van Rijsbergen (1979) does."""
-    n_hits, retrieved, relevant = _counts(lists, rel)
-    precision = ratio(n_hits, retrieved)
-    recall = ratio(n_hits, relevant)
+    found, retrieved, relevant = _counts(lists, rel)
+    precision = ratio(found, retrieved)
+    recall = ratio(found, relevant)
     return ratio((beta + 1.0) * precision * recall, beta * precision + recall)
 
 
 def _four(worth: Any) -> tuple[float, ...]:
-    """Return four numbers."""
+    """Return `worth` as a tuple; refuse anything but four numbers."""
     if not isinstance(worth, tuple | list) or len(worth) != 4 or not all(isinstance(part, REAL) for part in worth):
         raise InvalidInputError(
-            f"Utility: expected four numbers as worth, got {worth!r}. Write e.g. Utility(worth=(2,-1,0,0))."
+            f"Utility: expected four numbers as worth, got {shown(worth)}. Write e.g. Utility(worth=(2,-1,0,0))."
         )
     return tuple(worth)
 
@@ -89,10 +89,10 @@ def utility(lists: RankedLists, rel: int = REL, worth: tuple[float, ...] = WORTH
     The rest is counted in a collection of `n_docs` documents, 0 by default (trec_eval's -N). Unjudged documents are
     not relevant.
     """
-    n_hits, retrieved, relevant = _counts(lists, rel)
-    rest = n_docs + n_hits - retrieved - relevant
+    found, retrieved, relevant = _counts(lists, rel)
+    rest = n_docs + found - retrieved - relevant
     a, b, c, d = worth
-    return a * n_hits + b * (retrieved - n_hits) + c * (relevant - n_hits) + d * rest
+    return a * found + b * (retrieved - found) + c * (relevant - found) + d * rest
 
 
 @measure("NumQ", trec="num_q", **COUNT)

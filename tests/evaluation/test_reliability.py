@@ -43,5 +43,5 @@ def test_run_is_compared_with_judgements_from_a_label_on() -> None:
     assert rerank.reliability(qrels, run, target=2).brier == pytest.approx((0.2**2 + 0.6**2 + 0.1**2) / 3)
     with pytest.raises(InvalidInputError, match="expected documents of judged queries, got none"):
         rerank.reliability(qrels, {"q3": {"a": 0.9}})
-    with pytest.raises(InvalidInputError, match="probabilities: expected numbers from 0 to 1, got others"):
-        rerank.reliability(qrels, {"q1": {"a": 3.0}})
+    with pytest.raises(InvalidInputError, match=r"probabilities: expected numbers from 0 to 1, got 3\. Give"):
+        rerank.reliability(qrels, {"q1": {"b": 0.5, "a": 3.0}})

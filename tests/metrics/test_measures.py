@@ -197,6 +197,8 @@ def test_names_that_are_none_are_refused(name: str, message: str) -> None:
 def test_a_label_above_the_best_grade_is_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"ERR@20: expected labels up to max_rel=4, got 6. .* ERR\(max_rel=6\)"):
         parse_measure("ERR@20").score([6, 0], [6])
+    with pytest.raises(InvalidInputError, match=r"ERR: expected labels up to max_rel=4, got 51. Scale the labels\."):
+        parse_measure("ERR").score([51, 0], [51])
 
 
 def test_files_are_those_that_register_the_measures() -> None:
