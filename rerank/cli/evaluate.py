@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 OF_PAIRS = ("test", "correction", "baseline")
 NOT_OF_CLICKS = ("measures", "complete", "level", "judged_only", "remove_query", "per_query", "corpus", *OF_PAIRS)
-# Of an output file.
+# Ending of the output file -> form.
 FORM_OF_ENDING = {".tsv": "tsv", ".csv": "csv", ".json": "json", ".tex": "latex", ".md": "markdown"}
 RULES = ("complete", "depth", "judged_only", "level")
 ABSENT = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
-CHANGES = 3  # queries of a page that gained most, and that lost most
+CHANGES = 3  # queries on a page that gained most, and as many that lost most
 
 
 @click.command("evaluate")
@@ -114,13 +114,14 @@ def command(
     and label. With -o FILE.html, the report is a single page that can be read offline. With --clicks LOG and no QRELS,
     a click counts 1 / log2(1 + rank in the run) / P(position examined). --clicks LOG alone prints which of two rankers
     the searchers preferred, where the log's column `ranker` has who added each document (interleaving, A/B test).
-    A RUN of NAME=FILE has this name in tables.
+    A RUN given as NAME=FILE has that name in tables.
     """
     if options["form"] is None and output.suffix.lower() == ".xlsx":
         raise InvalidInputError(f"{output}: expected another form than XLSX, got that ending. Write -o FILE.csv.")
     options["form"] = options["form"] or FORM_OF_ENDING.get(output.suffix.lower(), "table")
     if clicks:
         refuse_beside("--clicks", NOT_OF_CLICKS)
+        _check_text(output)
         paths = [] if qrels is None else list(dict.fromkeys((qrels, *runs)))
         text = _of_clicks(rerank.read_clicks(clicks, topics=topics), paths, options["depth"], options["form"])
         write_text(output, f"{text}\n")
@@ -128,6 +129,16 @@ def command(
         raise click.UsageError("evaluate: expected QRELS and at least one RUN, got fewer. Name a run.")
     else:
         _of_judgements(qrels, runs, topics, output, options)
+
+
+def _check_text(output: Path) -> None:
+    """Refuse a page or a picture as the output of a click log, which has tables and JSON only."""
+    from rerank.evaluation.page import PAGES, PICTURES
+
+    if output.suffix.lower() in (*PAGES, *PICTURES):
+        raise InvalidInputError(
+            f"{output}: expected a file of text with --clicks, got a page or a picture. Write -o FILE.tsv."
+        )
 
 
 def _of_judgements(
@@ -184,7 +195,7 @@ def _of_judgements(
 def _evaluated(
     path: Path, judgements: Any, measures: Sequence[Any], rules: Mapping[str, Any]
 ) -> tuple[rerank.Run, rerank.EvaluationResult]:
-    """Return a run and its figures; log how many queries have found themselves, where that is not left out."""
+    """Return a run and its figures; log how many queries found themselves, unless such documents are removed."""
     from rerank.files.beir import OWN_DOCUMENTS, n_own_documents
 
     run = rerank.read_run(path)
@@ -197,7 +208,7 @@ def _evaluated(
 
 
 def _named_files(runs: Sequence[Path], baseline: Path | None) -> tuple[dict[str, Path], str]:
-    """Return runs by name, with a baseline that is none of them first, and the name of the baseline."""
+    """Return the files of the runs by name, and the name of the baseline; a baseline that is not a RUN comes first."""
     files = run_names(runs)
     if baseline is None:
         return files, next(iter(files))
@@ -210,7 +221,7 @@ def _named_files(runs: Sequence[Path], baseline: Path | None) -> tuple[dict[str,
 
 
 def _check_no_measure_among(runs: Iterable[Path]) -> None:
-    """Refuse `-m nDCG@10 AP`, which reads as a run called AP."""
+    """Refuse `-m nDCG@10 AP`, where AP is taken for the file of a run."""
     from rerank.metrics.registry import parse_measures
 
     for path in runs:
@@ -220,7 +231,7 @@ def _check_no_measure_among(runs: Iterable[Path]) -> None:
             parse_measures([str(path)])
         except InvalidInputError:
             continue
-        raise InvalidInputError(f"{path}: expected a run file, got nothing there but a measure. Write -m {path}.")
+        raise InvalidInputError(f"{path}: expected a run file, got no file but the name of a measure. Write -m {path}.")
 
 
 def _page(
@@ -247,7 +258,7 @@ def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict
 
     doc_ids = {move.doc_id for detail in details for move in detail.moves}
     texts = {}
-    only = None if data_set_name(corpus) is None else "contents"  # the data set's own choice of text
+    only = None if data_set_name(corpus) is None else "contents"  # a data set's default text
     for document in rerank.read_documents(corpus):
         doc_id = document.pop("id")
         if doc_id in doc_ids:
@@ -280,22 +291,22 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
 
     rows = [
         [
-            path,
+            name,
             "refused" if estimate.refusal else f"{estimate.value:.4f}",
             f"{estimate.unseen:.1%}",
             "" if estimate.refusal else f"{estimate.low:.4f} to {estimate.high:.4f}",
             f"{estimate.effective_clicks:.0f}",
             estimate.n_queries,
         ]
-        for path, estimate in values.items()
+        for name, estimate in values.items()
     ]
     header = ["run", "value", "never shown", "95 % interval", "effective clicks", "queries"]
     table = text_table(rows, header, form=form)
-    lines = [f"{path}: {estimate.refusal}." for path, estimate in values.items() if estimate.refusal]
-    estimated = [(path, estimate) for path, estimate in values.items() if not estimate.refusal]
+    lines = [f"{name}: {estimate.refusal}." for name, estimate in values.items() if estimate.refusal]
+    estimated = [(name, estimate) for name, estimate in values.items() if not estimate.refusal]
     doubtful = [
-        f"{path} and {other_path}"
-        for (path, one), (other_path, other) in combinations(estimated, 2)
+        f"{name} and {other_name}"
+        for (name, one), (other_name, other) in combinations(estimated, 2)
         if max(one.unseen, other.unseen) > 0 and max(one.least, other.least) <= min(one.most, other.most)
     ]
     if doubtful:

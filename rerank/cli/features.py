@@ -1,4 +1,4 @@
-"""`rerank features`."""
+"""`rerank features`: the features of the query-document pairs of a run, as a file."""
 
 from pathlib import Path
 
@@ -94,7 +94,6 @@ def command(
     judgements = read_if(rerank.read_qrels, qrels)
     chosen = read_if(rerank.Recipe.from_toml, recipe)
     others = read_named_runs(run_files)
-    opening = opened_index(index, cluster, topics, runs=others)
-    with opening as opened, errors_with_files({"recipe": recipe}):
+    with opened_index(index, cluster, topics, runs=others) as opened, errors_with_files({"recipe": recipe}):
         check_pairs(pairs, run, opened, queries, topics)
         opened.write_features(output, opened.candidates_of(pairs), queries, judgements, recipe=chosen)

@@ -1,4 +1,4 @@
-"""`rerank judge`."""
+"""`rerank judge`: labels for pooled documents, from a person or a Python function."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def command(
 
 
 def _unjudged(documents: Mapping[str, list[str]], most: int | None, *judged: Labels) -> list[tuple[str, str]]:
-    """Return query and document of what no one has judged among the first documents of each query."""
+    """Return the pairs of query and document among the first `most` of each query that are in none of `judged`."""
     return [
         (query_id, doc_id)
         for query_id, doc_ids in documents.items()
@@ -121,7 +121,7 @@ def _unjudged(documents: Mapping[str, list[str]], most: int | None, *judged: Lab
 def _ask_function(
     index: rerank.Index, topics: rerank.Topics, pairs: list[tuple[str, str]], judgements: Judgements, judge: Judge
 ) -> None:
-    """Add the labels of a function; all that it gave are saved where it fails."""
+    """Add the labels of a function; if it fails, the labels so far are saved."""
     from rerank.runtime.progress import track
     from rerank.types.ids import id_array
 
@@ -129,9 +129,9 @@ def _ask_function(
     try:
         for query_id, doc_ids in track(queries, f"labels of {judge.name}"):
             texts = index.document_texts(index.forward.doc_numbers(id_array(doc_ids)))
-            for document in zip(doc_ids, texts, strict=True):
-                label = judge.label((query_id, topics[query_id]), document)
-                judgements.add(query_id, document[0], label, judge.name)
+            for doc_id, text in zip(doc_ids, texts, strict=True):
+                label = judge.label((query_id, topics[query_id]), (doc_id, text))
+                judgements.add(query_id, doc_id, label, judge.name)
     finally:
         if judgements.labels:
             judgements.save()
@@ -140,7 +140,7 @@ def _ask_function(
 def _ask_person(
     index: rerank.Index, topics: rerank.Topics, pairs: list[tuple[str, str]], judgements: Judgements
 ) -> None:
-    """Show one document after the other, and save each answer."""
+    """Show the documents one by one, and save each label."""
     from rerank.files.provenance import PERSON
     from rerank.index.excerpts import one_line
 
@@ -169,13 +169,13 @@ def _lines(index: rerank.Index, query: str, doc_id: str) -> list[str]:
     from rerank.types.ids import id_array
 
     numbers = index.forward.doc_numbers(id_array([doc_id]))
-    index.document_texts(numbers)  # refuses an index without them
+    index.document_texts(numbers)  # refuses an index that does not store texts
     title, body = title_and_body(stored_fields(index.stored_documents(numbers)[0]))
     return [f"{doc_id}  {title}".rstrip(), *marked_excerpts(index, query, [body], LONGEST)]
 
 
 def _answer() -> str:
-    """Return the next answer; the end of the input is `q`."""
+    """Return the next valid answer; the end of the input means `q`."""
     allowed = (*LABELS, SKIP, BACK, QUIT)
     while True:
         click.echo(PROMPT, nl=False)

@@ -1,4 +1,4 @@
-"""What an objective is: the derivatives of a cost of scores, for each document; objectives by name."""
+"""What an objective is: a cost of the scores and its derivatives by each score; objectives by name."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -10,12 +10,13 @@ import numpy as np
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints, query_order
 
-# A score further below the best of its query counts as this far below: exp(-745) is 0. Two such scores are tied.
+# Lowest difference of a score from the best of its query; lower scores count as this low, and so are tied. exp(-745)
+# would be 0.
 LOWEST_EXPONENT = -300.0
 
 
 class Objective(ABC):
-    """A cost of the scores of one set of queries, by its derivatives."""
+    """A cost of the scores of one set of queries, known by its derivatives."""
 
     @abstractmethod
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
@@ -25,12 +26,12 @@ class Objective(ABC):
         """
 
     def constant(self) -> float | None:
-        """Return the start score of all rows of a model without a base; None where a constant changes no cost."""
+        """Return the start score of all rows without a base model; None where a constant does not change the cost."""
         return None
 
 
 class CostObjective(Objective):
-    """An objective that computes its cost, too, as learners ask for that search for the least cost along a line."""
+    """An objective that computes its cost, too: learners that search along a line need it."""
 
     @abstractmethod
     def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
@@ -54,11 +55,11 @@ class LabelObjective(Objective):
     query_ptr : int64 array of shape (n_queries + 1,)
         Rows of query q are [query_ptr[q], query_ptr[q + 1]).
     weights : float64 array of shape (n_queries,)
-        Multiplied into the cost of each query.
+        Weights of the queries, by which their costs are multiplied.
     labels : float64 array of shape (n_rows,)
         Labels, query by query.
     documents : float64 array of shape (n_rows,)
-        Weights of the rows, multiplied by those of their queries; empty: 1. Only where `weighs_rows` is set.
+        Weights of the rows, multiplied by those of their queries; all 1 if empty. Used if `weighs_rows` is true.
 
     """
 
@@ -71,18 +72,18 @@ class LabelObjective(Objective):
 
     @cached_property
     def row_weights(self) -> Floats:
-        """What each row's cost is multiplied by, (n_rows,) float64."""
+        """Weight of each row's cost, (n_rows,) float64."""
         of_queries = np.repeat(self.weights, np.diff(self.query_ptr))
         return of_queries * self.documents if len(self.documents) else of_queries
 
     @cached_property
     def best_last(self) -> Ints:
-        """Rows query by query, by label, ascending."""
+        """Rows query by query, by label, ascending; (n_rows,) int64."""
         return query_order(self.query_ptr, self.labels)
 
     @cached_property
     def best_first(self) -> Ints:
-        """Rows query by query, by label, descending."""
+        """Rows query by query, by label, descending; (n_rows,) int64."""
         return query_order(self.query_ptr, -self.labels)
 
 

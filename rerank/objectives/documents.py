@@ -47,7 +47,7 @@ class LeastSquares(LabelObjective):
 
 
 LARGEST_MARGIN = 1e300  # finite, so that 0 times its cost is 0
-LEAST_SHARE = 1e-6  # of a class in `constant`: it would be infinite where all rows are of one class
+LEAST_SHARE = 1e-6  # of a class in `constant`, which would be infinite where all rows are of one class
 
 
 @register("logistic")
@@ -102,19 +102,18 @@ class Logistic(LabelCost):
 class BalancedLogistic(Logistic):
     """Two-class logistic cost, each class with half of the weight (Burges 2010, section 6.1, equation 15).
 
-    Parameters as in `Logistic`. Each row weighs 1 / n+ or 1 / n-, so that both classes count as much. The weight I+ /
-    n+ + I- / n- multiplies both sums of a leaf:
+    Parameters as in `Logistic`. With n+ rows of positive label and n- others, a row has the weight w = 1 / n+ or
+    1 / n-, so that both classes count equally. w multiplies the terms of both sums of a leaf:
 
         sum w ybar / sum w |ybar| (2 sigma - |ybar|)
 
-    which is not the plain step with weighted responses, sum (w ybar) / sum |w ybar| (2 sigma - |w ybar|). Convention:
-    n+ and n- count rows by their queries' weights; w is multiplied by half the rows, so that it is 1 where classes have
-    equal weight.
+    which is not the step of weighted responses, sum (w ybar) / sum |w ybar| (2 sigma - |w ybar|). Conventions: n+ and
+    n- are sums of row weights, and w is multiplied by half of n+ + n-, so that it is 1 where n+ = n-.
     """
 
     @cached_property
     def row_weights(self) -> Floats:
-        """What each row's cost is multiplied by, (n_rows,) float64."""
+        """Weight of each row's cost, (n_rows,) float64."""
         rows = super().row_weights
         half = total(rows) / 2.0
         weights = rows.copy()
@@ -136,10 +135,10 @@ class LogistRankObjective(LabelObjective):
         hess    = |ytilde (2 - |ytilde|)|
         F_0     = mean of y
 
-    Conventions. Below the half, scale is 1, as for the paper's two lowest of five grades, so that two grades have 3 and
-    1. With scale 3 |ytilde| can exceed 2, where 2 - |ytilde| is negative: hence the absolute value of the product. hess
-    is that of the paper, not the second derivative; it is 0 at |ytilde| = 2, where `min_child_weight` keeps leaves from
-    being unbounded.
+    Conventions. Below the half, scale is 1, as for the paper's two lowest of five grades; with two grades the scales
+    are 3 and 1. With scale 3, |ytilde| can exceed 2, where 2 - |ytilde| is negative: hence the absolute value of the
+    product. hess is that of the paper, not the second derivative; it is 0 at |ytilde| = 2, where `min_child_weight`
+    keeps leaves from being unbounded.
     """
 
     weighs_rows: ClassVar[bool] = True
@@ -163,6 +162,6 @@ class LogistRankObjective(LabelObjective):
 
     @cached_property
     def _scales(self) -> Floats:
-        """What each row's cost is multiplied by for its label, (n_rows,) float64."""
+        """Scale of each row's cost by its label, (n_rows,) float64."""
         from_best = self.labels.max(initial=0.0) - self.labels
         return np.where(self._classes > 0.0, np.maximum(3.0 - from_best, 1.0), 1.0)

@@ -1,4 +1,4 @@
-"""Costs of whole lists, by the softmax of the scores: Plackett-Luce (ListMLE) and XE-NDCG.
+"""Costs of whole lists, from the softmax of the scores: Plackett-Luce (ListMLE) and XE-NDCG.
 
 Plackett-Luce is the likelihood of the judged order, document by document from the best: each document i is drawn from
 the remaining documents of its query with probability e^s_i / sum e^s_j:
@@ -6,17 +6,18 @@ the remaining documents of its query with probability e^s_i / sum e^s_j:
     C = sum over i of log(e^s_i + sum over j with l_j < l_i of e^s_j) - s_i
 
 The judgements do not order documents of equal label, so each is drawn from itself and the documents of lower label
-only; those of the lowest label cost nothing. (Breslow's form draws it from those of equal label too, and so moves their
-scores together.) With two labels and one relevant document it is the softmax cost. Scores far
-below the best of a query: see `pairs.py`.
+only; those of the lowest label cost nothing. (Breslow's form draws it from the documents of equal label, too, and so
+moves their scores together.) With two labels and one relevant document, C is the softmax cost. For scores far below the
+best of a query, see `pairs.py`.
 
 XE-NDCG is the cross-entropy of the softmax of the scores from perturbed gains of the labels:
 
     C = -sum over i of phi_i log(e^s_i / sum e^s_j),    phi_i = (2^l_i - gamma_i) / sum (2^l_j - gamma_j)
 
-with gamma_i uniform in [0, 1), drawn anew for every tree: it bounds 1 - nDCG with gain 2^l - 1. The derivatives are
-those of C, and the diagonal of its second ones: LightGBM's `rank_xendcg` adds two terms of an approximate inverse of
-the whole matrix to the gradient. A query whose labels are all equal costs nothing; for LightGBM it has random targets.
+with gamma_i uniform in [0, 1), drawn anew for every tree; C bounds 1 - nDCG with gain 2^l - 1. The derivatives are
+the gradient of C and the diagonal of its second derivatives; LightGBM's `rank_xendcg` adds two terms to the gradient,
+from an approximate inverse of the whole matrix of second derivatives. A query whose labels are all equal costs nothing;
+LightGBM gives it random targets.
 
 `tests/oracles/objectives.py` and `tests/oracles/limits.py` have the slow forms.
 
@@ -57,7 +58,7 @@ class PlackettLuceObjective(LabelCost):
 
 @helper()
 def _sum_lower(scores, label, e, below):
-    """Fill e (n,) with the exponentials of scores, below (n,) with their sums over lower labels; return the cost.
+    """Fill e (n,) with the exponentials of the scores, below (n,) with sums of e over lower labels; return the cost.
 
     scores, label  (n,) of one query, by label, ascending
     """
@@ -80,9 +81,9 @@ def _sum_lower(scores, label, e, below):
 def _fill_draws(query_ptr, best_last, labels, scores, weights, grad, hess, costs):
     """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time.
 
-    In prefix-sum form: upwards in label, `below` has the sums of e of all lower labels; downwards, `shares` sums
-    1 / (e_i + below_i) over all higher ones, and `squares` its square: the terms of a document in
-    the draws of higher labels.
+    In prefix-sum form: upwards in label, `below` is the sum of e over all lower labels; downwards, `shares` is the sum
+    of 1 / (e_i + below_i) over all higher labels, and `squares` the sum of its square. They give the terms of a
+    document in the draws of documents of higher label.
     """
     for q in prange(query_ptr.shape[0] - 1):
         n = query_ptr[q + 1] - query_ptr[q]
@@ -117,7 +118,7 @@ def _fill_draws(query_ptr, best_last, labels, scores, weights, grad, hess, costs
 @register("xe-ndcg")
 @dataclass(frozen=True, eq=False)
 class CrossEntropyNDCG(LabelObjective):
-    """Cross-entropy from perturbed gains, which are drawn anew for every tree, by its number, the seed and the row.
+    """Cross-entropy from perturbed gains; the draws depend on the seed, the number of the tree and the row.
 
     Parameters
     ----------
@@ -146,9 +147,9 @@ class CrossEntropyNDCG(LabelObjective):
         ln2 = log_of(2.0)  # gains are divided by that of the best label, so that none overflows
         gains = array_exp(ln2 * (self.labels - best[query])) - self._uniform() * array_exp(-ln2 * best[query])
         filled = np.diff(self.query_ptr) > 0
-        total = np.ones(len(self.weights))
-        total[filled] = np.add.reduceat(gains, self.query_ptr[:-1][filled]) if filled.any() else 1.0
-        return np.where((best > least)[query], gains / total[query], 0.0)
+        sums = np.ones(len(self.weights))
+        sums[filled] = np.add.reduceat(gains, self.query_ptr[:-1][filled])
+        return np.where((best > least)[query], gains / sums[query], 0.0)
 
     def _uniform(self) -> Floats:
         """Return a random number for each row and the next tree, (n_rows,) float64 in [0, 1)."""
@@ -167,7 +168,7 @@ def _fill_cross_entropy(query_ptr, scores, targets, weights, grad, hess):
         if targets[first:last].sum() == 0.0:
             continue
         best = scores[first:last].max()
-        above = np.zeros(last - first + 1)  # sums of the exponentials before and after each row: no difference of them
+        above = np.zeros(last - first + 1)  # sums of exponentials before and after each row, so that none is subtracted
         below = np.zeros(last - first + 1)
         for i in range(last - first):
             above[i + 1] = above[i] + exp(scores[first + i] - best)

@@ -1,6 +1,6 @@
-"""Costs of pairs of documents of a query: all those whose labels differ, or listed ones.
+"""Costs of pairs of documents of a query: all pairs of different labels, or listed pairs.
 
-For documents i above j in label, m = s_i - s_j their margin:
+For a document i of higher label than document j, with the margin m = s_i - s_j:
 
     ranknet      log(1 + exp(-sigma m)); with rho = 1 / (1 + exp(sigma m)) the gradient of s_i is -sigma rho, the
                  curvature sigma^2 rho (1 - rho). One exponential for each document: rho = e_j / (e_i + e_j) with
@@ -15,11 +15,11 @@ For documents i above j in label, m = s_i - s_j their margin:
                  over the pairs of one document (its potential) have a prefix-sum form: with the rows by label,
                  exp(-s_i) times the running sum of exp(s_j) of all lower labels is the share of i as the better one.
 
-Documents of equal label make no pair; a pair at the margin is right. Costs of pairs are summed, not averaged: a query
-with more pairs weighs more. For ranknet and Plackett-Luce, a score more than 300 / sigma below the best of its query
-counts as this far below: two such documents are tied, and a pair of them has the derivatives of equal scores, whatever
-lies between them. Weights as large as that need data which they separate and hardly a penalty (PlackettLuce(C=1e6));
-they are then not the minimum. Other margins count as 600 at most.
+Documents of equal label make no pair; a pair exactly at the margin costs nothing. Costs of pairs are summed, not
+averaged: a query with more pairs weighs more. For ranknet and Plackett-Luce, a score more than 300 / sigma below the
+best of its query counts as 300 / sigma below it: two such documents are tied, and their pair has the derivatives of
+equal scores. Linear weights become so large only where the data are separable and hardly penalised
+(PlackettLuce(C=1e6)); the weights found are then not at the minimum. The other costs take margins of at most 600.
 
 Listed pairs may contradict each other, occur several times, and have a measured probability Pbar that the first is
 better. With P = 1 / (1 + exp(-sigma m)), RankNet's cost is (1 - Pbar) sigma m + log(1 + exp(-sigma m)), its gradient
@@ -47,7 +47,7 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.sums import total
 from rerank.types import Floats, Ints
 
-WIDEST = 600.0  # margin: exp(710) overflows
+WIDEST = 600.0  # largest margin, since exp(710) overflows
 
 
 @helper()
@@ -74,7 +74,7 @@ class RankNetObjective(LabelObjective):
 
 @helper()
 def _add_logistic_pairs(e, label, grad, hess):
-    """Add all pairs of a query to grad and hess (n,); e (n,) exponentials of scores; label (n,) descending."""
+    """Add all pairs of a query to grad and hess (n,); e (n,) has the exponentials of scores, label (n,) descends."""
     below = 0  # where the lower labels start
     for i in range(label.shape[0]):
         while below < label.shape[0] and label[below] >= label[i]:
@@ -161,7 +161,7 @@ class Hinge(LabelCost):
 def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):
     """Fill gradient, pairs inside the margin, and each query's unweighted cost; a thread takes a query at a time.
 
-    For each label but the lowest: its documents as the better ones, in order of score, against all lower ones.
+    For each label but the lowest, its documents make pairs with all documents of lower label.
     """
     for q in prange(query_ptr.shape[0] - 1):
         first, last = _cleared_rows(query_ptr, q, grad, hess)
@@ -174,10 +174,11 @@ def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):
 
 @helper()
 def _add_level(order, labels, scores, label, weight, grad, hess):
-    """Add the pairs of the documents with this label and all lower ones; return their cost.
+    """Add the pairs of a document of this label and one of a lower label; return their cost.
 
-    order (n,) rows by score, ascending. Downwards the documents of lower label with s_j > s_i - 1 are summed, upwards
-    those of this label with s_i < s_j + 1 are counted.
+    order (n,) has rows by score, ascending. For each document i of this label, downwards, the documents j of lower
+    label with s_j > s_i - 1 are counted and their scores summed. For each j, upwards, the documents i of this label
+    with s_i < s_j + 1 are counted.
     """
     n = order.shape[0]
     cost = 0.0
@@ -228,7 +229,7 @@ class PairwiseExponential(LabelCost):
 def _add_others(rows, labels, scores, middle, weight, sign, grad, hess):
     """Add each row's pairs with the rows of other labels before it; return the cost of all pairs.
 
-    rows  by label: ascending where `sign` is 1, a row is then the better one of its pairs; descending where it is -1
+    rows  by label. If `sign` is 1, ascending: a row is the better one of its pairs. If it is -1, descending: the worse.
     """
     others = 0.0
     same = 0.0
@@ -268,9 +269,9 @@ class ListedPairs(Objective):
     Parameters
     ----------
     first_row, second_row : int64 arrays of shape (n_pairs,)
-        Rows of one query.
+        Rows of the two documents of each pair, which are of one query.
     probability : float64 array of shape (n_pairs,)
-        That the first is better, 0 to 1.
+        Probability that the first document is better, 0 to 1.
     weights : float64 array of shape (n_pairs,)
         Multiplied into the cost of each pair.
 
@@ -286,7 +287,7 @@ class ListedPairs(Objective):
         return np.clip(scores[self.first_row] - scores[self.second_row], -WIDEST, WIDEST)
 
     def _fill(self, slopes: Floats, curvatures: Floats, grad: Floats, hess: Floats) -> None:
-        """Fill grad and hess (n_rows,) with the pairs' derivatives by the first score, (n_pairs,) float64."""
+        """Fill grad and hess (n_rows,); slopes and curvatures (n_pairs,) are the derivatives by the first score."""
         n_rows = len(grad)
         grad[:] = np.bincount(self.first_row, slopes, n_rows) - np.bincount(self.second_row, slopes, n_rows)
         hess[:] = np.bincount(self.first_row, curvatures, n_rows) + np.bincount(self.second_row, curvatures, n_rows)

@@ -1,4 +1,4 @@
-"""Reranking: retrieve candidates, or take a run or texts; compute features, score, reorder."""
+"""Reranking: retrieve candidates, or take those of a run or given texts; compute features, score, reorder."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def rerank(
     """Retrieve candidates of each topic, and reorder the top k with a model.
 
     Candidates are retrieved from the sources that the model was trained with. Documents below the top k follow in
-    their order. Vectors and runs that the features need are those of the index, see `Index`; so is a history that the
-    model does not hold.
+    their order. Vectors and runs that the features need are those of the index, see `Index`; so is the history, if the
+    model does not hold one.
 
-    If the model has a last stage, the scorer of the index scores its first documents, see `Index`. With a cutoff it
-    does not, since the probabilities are those of the model alone.
+    If the model has a last stage, the scorer of the index scores the model's first documents, see `Index`. With a
+    cutoff there is no last stage, since the probabilities are those of the model alone.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def rerank(
     run : Run, mapping, DataFrame, path or None
         Candidates, or their file. None retrieves them.
     k : int or None
-        Number of documents to rerank per query and source. None for the number of the model's training, or 1,000. The
-        other documents follow in their order.
+        Number of documents to rerank per query and source. None for the number that the model was trained with, or
+        1,000.
     base : Run, mapping, DataFrame, path or None
         Run that the model was warm-started from, if it was.
     cutoff : Cutoff or None
@@ -69,7 +69,7 @@ def rerank(
     ------
     ModelMismatchError
         If the model was trained on another index, with base scores of other k1 and b, or with another history; or if
-        there is a cutoff and the model has no calibration.
+        a cutoff is given and the model is not calibrated.
     InvalidInputError
         If the run has a query without a topic or a document that is not in the index.
 
@@ -93,14 +93,14 @@ def rerank_texts(
 ) -> list[RankedText]:
     """Rank texts with a model, which needs no index: it holds the statistics of the collection of its training.
 
-    With the index, the scores are the same. It is needed for a model of features of an encoder, and for features of
-    similar judged queries, which documents of the index have, where texts are given by its ids.
+    With the index, the scores are the same. The index is needed for features of an encoder, and for features of similar
+    judged queries; only texts given by ids of the index have the latter.
 
     Parameters
     ----------
     model : Ranker or path
-        A model of `rerank.train`, or its file; or "unsupervised", which without an index has the statistics of these
-        texts alone.
+        A model of `rerank.train`, or its file; or "unsupervised", which without an index has the statistics of
+        `documents` alone.
     query : str
         The query.
     documents : as for `Index.text_features`

@@ -116,6 +116,8 @@ def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
     for arguments, message in (
         ("--clicks clicks.jsonl bm25.run -m AP", "-m: expected it without --clicks"),
         ("--clicks clicks.jsonl bm25.run --test wilcoxon", "--test: expected it without --clicks"),
+        ("--clicks clicks.jsonl bm25.run -o x.html", "x.html: expected a file of text with --clicks, got a page or"),
+        ("--clicks clicks.jsonl -o x.PNG", "x.PNG: expected a file of text with --clicks, got a page or a picture."),
         ("qrels.txt", "expected QRELS and at least one RUN, got fewer"),
     ):
         refused = command(f"evaluate {arguments}")

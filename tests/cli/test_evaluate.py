@@ -117,7 +117,7 @@ def test_texts_are_told_for_each_query(evaluate) -> None:
 def test_a_name_of_several_measures_is_none_of_a_run(evaluate) -> None:
     done = evaluate("P.5,10")
     assert (done.code, done.out) == (2, "")
-    assert "P.5,10: expected a run file, got nothing there but a measure. Write -m P.5,10." in done.err
+    assert "P.5,10: expected a run file, got no file but the name of a measure. Write -m P.5,10." in done.err
 
 
 def test_measures_of_diversity_read_qrels_of_subtopics(evaluate) -> None:
