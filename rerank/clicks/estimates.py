@@ -1,4 +1,4 @@
-"""Values of query-document pairs, estimated from clicks, and labels made of them."""
+"""Values of query-document pairs, estimated from clicks, and labels made of the values."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rerank.clicks.models import MODELS
 from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError, check_known, log, shown
 from rerank.types import Floats, Ints, Qrels, RankingData, Shown, counted, pointers
+from rerank.types.data_frames import is_whole
 from rerank.types.ids import QUERY_ID, Ids, first_broken
 
 PRIOR = 10.0
@@ -36,7 +37,7 @@ class ClickEstimates(Shown):
     impressions, clicks : ndarray of shape (n_pairs,), dtype float64
         Counts that the value rests on.
     exposures : ndarray of shape (n_pairs,), dtype float64
-        Clicks that the model expects of a document of value 1: impressions times their examination.
+        Clicks that the model expects of a document of value 1: the sum of examination over its impressions.
     examination : ndarray of shape (n_positions,), dtype float64, optional
         Probability of examination by position, where the model estimates it.
     notes : tuple of str
@@ -65,8 +66,8 @@ class ClickEstimates(Shown):
         Parameters
         ----------
         grades : int
-            The greatest grade. Grade g is given to the best 2^-g of all pairs that have it; a pair without a click
-            has grade 0.
+            The greatest grade. A pair has at least grade g if its value is among the best 2^-g of all pairs and it has
+            a click; a pair without a click has grade 0.
 
         Returns
         -------
@@ -76,11 +77,11 @@ class ClickEstimates(Shown):
         Raises
         ------
         InvalidInputError
-            If `grades` is not from 1 to 20.
+            If `grades` is not a whole number from 1 to 20.
 
         """
-        if not 1 <= grades <= 20:
-            raise InvalidInputError(f"grades: expected a number from 1 to 20, got {grades}. Give another.")
+        if not is_whole(grades) or not 1 <= grades <= 20:
+            raise InvalidInputError(f"grades: expected a whole number from 1 to 20, got {shown(grades)}. Give one.")
         steps = np.quantile(self.values, 1.0 - 0.5 ** np.arange(1, grades + 1))
         return np.where(self.clicks > 0, np.searchsorted(steps, self.values, side="right"), 0).astype(np.int64)
 
@@ -114,7 +115,7 @@ class ClickEstimates(Shown):
         return Qrels.from_rows(self.query_ids[self.query], self.doc_ids[self.document], labels)
 
     def matches(self, data: RankingData) -> tuple[Ints, Ints]:
-        """Return the pairs that are rows of ranking data, and their rows, which ascend; (n_matches,) each."""
+        """Return the pairs that are rows of ranking data, and their rows, ascending; (n_matches,) int64 each."""
         query_ptr = pointers(np.bincount(self.query, minlength=len(self.query_ids)))
         pairs, rows = data.matches(self.query_ids, query_ptr, self.doc_ids[self.document])
         order = np.argsort(rows)
@@ -123,7 +124,7 @@ class ClickEstimates(Shown):
     def shown(self, data: RankingData) -> tuple[RankingData, Ints]:
         """Return the rows of ranking data that the log showed, with their values as labels, and their pairs.
 
-        What was never shown is left out, since it is not known to be bad.
+        Rows that were never shown are left out, since they are not known to be bad.
 
         Parameters
         ----------
@@ -202,10 +203,10 @@ def estimate_clicks(
     clicks : Clicks
         The log.
     model : {"pbm", "coec", "cascade", "dependent", "ctr"}
-        The click model: examination by position, clicks over expected clicks, documents down to the first click, down
-        to the last click, or click rates, which follow the order of the log.
+        The click model: examination by position; clicks over expected clicks; examination down to the first click;
+        examination down to the last click; click rates, which favour documents that the log ranks high.
     prior : float
-        Number of impressions with the mean of all pairs that is added to each pair.
+        Number of impressions added to each pair, with the mean value of all pairs; from 0 to below 1e9.
     theta : array of shape (n_positions,), optional
         Examination by position for `pbm`; estimated from the log if None.
 
@@ -217,7 +218,7 @@ def estimate_clicks(
     Raises
     ------
     InvalidInputError
-        For an unknown model, a negative prior, or a log without a click.
+        For an unknown model, a prior or theta out of bounds, theta with another model, or a log without a click.
 
     Notes
     -----
@@ -226,7 +227,7 @@ def estimate_clicks(
 
     """
     if not 0.0 <= prior < 1e9:
-        raise InvalidInputError(f"prior: expected a number from 0, got {prior!r}. Give another.")
+        raise InvalidInputError(f"prior: expected a number from 0 to below 1e9, got {shown(prior)}. Give another.")
     if not clicks.clicked.any():
         raise InvalidInputError("clicks: expected at least one click, got none. Give a log with clicks.")
     check_known("click model", model, MODELS)
@@ -257,11 +258,13 @@ def estimate_clicks(
 
 
 def checked_theta(theta: ArrayLike, clicks: Clicks) -> Floats:
-    """Return examination by position as floats; refuse another number of positions than the log has."""
+    """Return examination by position, (n_positions,) float64; refuse another shape, negative and infinite values."""
     values = np.asarray(theta, dtype=np.float64)
-    if values.shape != (clicks.n_positions,) or not (values >= 0).all():
+    wrong = values[~((values >= 0) & np.isfinite(values))]
+    if values.shape != (clicks.n_positions,) or len(wrong):
+        got = f"{wrong[0]:g}" if len(wrong) else f"an array of shape {values.shape}"
         raise InvalidInputError(
-            f"theta: expected {clicks.n_positions} numbers from 0, one for each position, got an array of shape "
-            f"{values.shape}. Give the examination of every position of the log."
+            f"theta: expected {clicks.n_positions} numbers from 0, one for each position, got {got}. Give the "
+            "examination of every position of the log."
         )
     return values

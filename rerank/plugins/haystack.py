@@ -13,17 +13,18 @@ from rerank.rankers.bases import UNSUPERVISED
 
 
 class Stored:
-    """A component that a pipeline's file holds by its parameters."""
+    """A component that the file of a pipeline stores as its parameters."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the class and the parameters."""
         initialise: Any = self.__init__  # type: ignore[misc]
         values = {name: getattr(self, name) for name in signature(initialise).parameters}
-        return default_to_dict(self, **{name: str(it) if isinstance(it, Path) else it for name, it in values.items()})
+        plain = {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+        return default_to_dict(self, **plain)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Any:
-        """Return a component of stored parameters."""
+        """Return a component with the parameters that `to_dict` stored."""
         return default_from_dict(cls, data)
 
 
@@ -40,11 +41,11 @@ class RerankRanker(Stored):
     top_k : int, optional
         Documents to keep; by default all.
     field : str, optional
-        The field of the index that `content` fills; by default that with most of the index's words. `meta` that are
-        named as other fields or numbers of the index fill these.
+        The field of the index that `content` fills; by default the one with most words in the index. Entries of
+        `meta` fill the other fields and numbers of the index that have their names.
     min_score, abstain : float, optional
-        Least probability of a document, and that any document is relevant; below these, documents are left out. Only
-        for a calibrated model, whose scores are probabilities.
+        Least probability of a document, and least probability that any document is relevant; documents below are left
+        out. Only for a calibrated model, whose scores are then probabilities.
 
     """
 
@@ -76,9 +77,9 @@ class RerankRanker(Stored):
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
         """Return copies of the best documents with the model's scores, best first.
 
-        As in Haystack's rankers, a document without content (a table, an image) has the empty text, and of documents
-        with one id the one with the highest score is kept. Where the index keeps passages, `meta["passage"]` is the
-        best one.
+        As in Haystack's rankers, a document without content (a table, an image) has the empty text, and of several
+        documents with the same id, the one with the highest score is kept. If the index keeps passages,
+        `meta["passage"]` is the best passage.
         """
         self.warm_up()
         opened: Any = self._texts

@@ -425,6 +425,14 @@ def test_base_scores_are_started_from_and_not_predicted() -> None:
     assert model.evals_result_["valid_0"]["ndcg@1"][-1] == pytest.approx(expected)
 
 
+def test_eval_sets_without_base_scores_start_at_0() -> None:
+    start, later = X[:, 0].copy(), X_VALID[:, 0].copy()
+    twice = {"eval_set": 2 * [(X_VALID, Y_VALID)], "eval_group": 2 * [GROUP_VALID], "init_score": start}
+    same = watched(**twice, eval_init_score=[np.zeros(len(later)), later])
+    for given in ([None, later], {1: later}):
+        assert watched(**twice, eval_init_score=given).evals_result_ == same.evals_result_
+
+
 def test_training_goes_on_from_an_earlier_model(tmp_path: Path) -> None:
     first = fitted()
     first.booster_.save_model(tmp_path / "first.txt")
@@ -617,6 +625,7 @@ def test_gains_of_labels_replace_powers_of_two() -> None:
         ({"linear_tree": True}, "linear_tree: expected False, got True"),
         ({"zero_as_missing": True}, "zero_as_missing: expected False, got True"),
         ({"label_gain": [0, 3, 1]}, "label_gain: expected gains that do not fall"),
+        ({"label_gain": [0, np.nan, 3]}, "label_gain: expected gains that do not fall"),
         ({"label_gain": "a,b"}, "label_gain: expected gains that do not fall"),
         ({"num_leafs": 3}, "LGBMRanker: expected a known parameter, got 'num_leafs'. Did you mean 'num_leaves'?"),
     ],
@@ -635,6 +644,9 @@ def test_parameters_without_a_counterpart_are_refused(given: dict[str, Any], mes
             {"eval_group": [GROUP_VALID[:-1]]},
             "eval_group: expected sizes that add up to the 600 rows of valid_0, got 580",
         ),
+        ({"eval_at": [1.5]}, "eval_at: expected whole numbers, got [1.5]"),
+        ({"eval_init_score": []}, "eval_init_score: expected a value for each eval set, got 0. Pass None"),
+        ({"eval_sample_weight": []}, "eval_sample_weight: expected a value for each eval set, got 0. Pass None"),
         ({"eval_metric": "auc"}, "metric: expected ndcg, map or a function, got 'auc'"),
         ({"eval_metric": "ndcg@x"}, "metric: expected ndcg, map or a function, got 'ndcg@x'"),
         ({"categorical_feature": ["none"]}, "categorical_feature"),

@@ -20,8 +20,11 @@ from rerank.types import Floats, Ints, ideal_of_rows, pointers, query_rows
 class EvalSet:
     """Rows that are measured after each iteration, in the order of the arguments of `fit`.
 
-    weights        (n_rows,) float64, None for none; a query has their mean, as in LightGBM
-    X, init_score  features and base scores
+    labels         (n_rows,) float64
+    gains          (n_rows,) float64 gain of each label if `label_gain` is given, else the label
+    ptr            (n_queries + 1,) int64 rows of each query
+    weights        (n_rows,) float64, None for none; the weight of a query is the mean over its rows, as in LightGBM
+    X, init_score  features, and base scores (n_rows,) or None
     """
 
     name: str
@@ -52,7 +55,7 @@ class EvalSet:
         relevant = np.diff(ideal_ptr)
         symbol = self.settings.parameters["metric"] if name == "ndcg" else MEASURES[name]
         sizes = np.diff(self.ptr)
-        weights = None  # of a query without rows 0
+        weights = None  # of queries; 0 for one without rows
         if self.weights is not None:
             weights = np.bincount(query_rows(self.ptr), self.weights, len(sizes)) / np.maximum(sizes, 1)
         results = []
@@ -82,7 +85,7 @@ def eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]]
 
 
 def names_of_sets(chosen: Sequence[str] | None, n_sets: int, training: list[int]) -> list[str]:
-    """Return the names of eval sets, of which `training` are the training data: those chosen, then LightGBM's."""
+    """Return the names of eval sets: the chosen ones, then LightGBM's; `training` has the numbers of training data."""
     names = ["training" if number in training else f"valid_{number}" for number in range(n_sets)]
     own = [chosen] if isinstance(chosen, str) else list(chosen or ())
     return [*own[:n_sets], *names[len(own) :]]
@@ -96,7 +99,7 @@ def eval_sets(
     init_scores: Any,
     settings: Settings,
 ) -> list[EvalSet]:
-    """Return the eval sets of `eval_pairs`, checked."""
+    """Return the eval sets of the pairs that `eval_pairs` returns, checked."""
     if pairs and (groups is None or len(groups) != len(pairs)):
         got = "none" if groups is None else str(len(groups))
         raise InvalidInputError(
@@ -108,19 +111,29 @@ def eval_sets(
         ptr = pointers(group_sizes("eval_group", groups[number]))
         if ptr[-1] != len(labels):
             raise InvalidInputError(
-                f"eval_group: expected sizes that add up to the {len(labels)} rows of {name}, got {ptr[-1]}."
+                f"eval_group: expected sizes that add up to the {len(labels)} rows of {name}, got {ptr[-1]}. "
+                "Correct the sizes."
             )
-        of_rows = _of(weights, number)
+        of_rows = _of("eval_sample_weight", weights, number)
         if of_rows is not None:
             of_rows = finite_column("eval_sample_weight", of_rows, len(labels))
         gains = settings.gains_of(labels)
-        sets.append(EvalSet(name, labels, gains, ptr, of_rows, settings, X, _of(init_scores, number)))
+        starts = _of("eval_init_score", init_scores, number)
+        sets.append(EvalSet(name, labels, gains, ptr, of_rows, settings, X, starts))
     return sets
 
 
-def _of(values: Any, number: int) -> Any:
-    """Return what belongs to one eval set, of a list or a dict."""
-    return None if values is None else values.get(number) if isinstance(values, dict) else values[number]
+def _of(what: str, values: Any, number: int) -> Any:
+    """Return the entry of one eval set in a list, or in a dict by the set's number; None if there is none."""
+    if values is None:
+        return None
+    if isinstance(values, dict):
+        return values.get(number)
+    if number >= len(values):
+        raise InvalidInputError(
+            f"{what}: expected a value for each eval set, got {len(values)}. Pass None for no value."
+        )
+    return values[number]
 
 
 def joined(sets: list[EvalSet], categories: Mapping[str, list[Any]]) -> dict[str, Any]:
@@ -128,28 +141,35 @@ def joined(sets: list[EvalSet], categories: Mapping[str, list[Any]]) -> dict[str
     if not sets:
         return {}
     X = sets[0].X if len(sets) == 1 else _joined_rows([of_set.X for of_set in sets], categories)
-    scores = [of_set.init_score for of_set in sets]
     return {
         "eval_set": (X, np.concatenate([of_set.gains for of_set in sets])),
         "eval_group": np.concatenate([np.diff(of_set.ptr) for of_set in sets]),
-        "eval_init_score": None if scores[0] is None else np.concatenate([np.asarray(part) for part in scores]),
+        "eval_init_score": _joined_starts(sets),
     }
 
 
+def _joined_starts(sets: Sequence[EvalSet]) -> Any:
+    """Return the base scores of the rows of all eval sets, 0 in a set without any; None if no set has any."""
+    if all(of_set.init_score is None for of_set in sets):
+        return None
+    starts = [np.zeros(len(of_set.labels)) if of_set.init_score is None else of_set.init_score for of_set in sets]
+    return np.concatenate([np.asarray(part) for part in starts])
+
+
 def _joined_rows(parts: Sequence[Any], categories: Mapping[str, list[Any]]) -> Any:
-    """Return the rows of several eval sets: a data frame of frames, with the categories of training."""
+    """Return the rows of several eval sets, as one data frame with the categories of training if all are frames."""
     if not all(hasattr(part, "assign") for part in parts):
         return np.concatenate([feature_matrix(part) for part in parts])
     import pandas as pd
 
     for part in parts:
-        coded(part, categories)  # refuses a column that has none
+        coded(part, categories)  # refuses a column of categories that training did not have
     kinds = {name: pd.CategoricalDtype(categories[str(name)]) for name in parts[0] if str(name) in categories}
     return pd.concat([part.astype(kinds) for part in parts], ignore_index=True)
 
 
 def group_sizes(what: str, group: Any) -> Any:
-    """Return sizes as whole numbers: files of LightGBM's are read as float64."""
+    """Return the sizes of queries as int64 if they are whole: readers of LightGBM's files give float64."""
     if group is None:
         raise InvalidInputError(f"{what}: expected the number of rows of each query, got none. Pass {what}=.")
     warn_of_counts(what, group)

@@ -1,4 +1,4 @@
-"""The parameters of an `LGBMRanker`: what they mean here, which are refused, and which have no effect."""
+"""The parameters of an `LGBMRanker`: what each means here, which are refused, and which have no effect."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ OTHER_NAMES = {
     "eval_at": "ndcg_eval_at ndcg_at map_eval_at map_at",
 }
 ALIASES = {alias: name for names in (SAME, OTHER_NAMES) for name, of_it in names.items() for alias in of_it.split()}
-ONLY: dict[str, tuple[object, ...]] = {  # values that mean what this package does
+ONLY: dict[str, tuple[object, ...]] = {  # the values that are accepted: they ask for what this package does
     "boosting_type": ("gbdt", "gbrt"),
     "objective": (None, "lambdarank", *XE_NDCG),
     "class_weight": (None,),
@@ -53,7 +53,7 @@ ONLY: dict[str, tuple[object, ...]] = {  # values that mean what this package do
     "max_cat_to_onehot": (MAX_CAT_TO_ONEHOT,),
     "min_data_per_group": (MIN_DATA_PER_GROUP,),
 }
-LISTS = "monotone_constraints", "interaction_constraints"  # which LightGBM reads of a text, too
+LISTS = "monotone_constraints", "interaction_constraints"  # which LightGBM also accepts as a text
 READ = """subsample subsample_freq random_state n_jobs metric eval_at label_gain early_stopping_rounds
 first_metric_only"""
 WITHOUT_EFFECT = """importance_type subsample_for_bin bin_construct_sample_cnt verbose verbosity force_row_wise
@@ -64,7 +64,7 @@ bagging_by_query metric_freq is_provide_training_metric monotone_constraints_met
 drop_rate max_drop skip_drop uniform_drop xgboost_dart_mode top_rate other_rate is_unbalance scale_pos_weight
 predict_disable_shape_check alpha"""
 OF_RANKER = OWN.split()  # parameters of LambdaMART that mean the same here
-NOT_GIVEN = {"n_estimators": 100, "num_leaves": 31, "min_child_samples": 20, "sigma": 1.0}  # LightGBM's
+NOT_GIVEN = {"n_estimators": 100, "num_leaves": 31, "min_child_samples": 20, "sigma": 1.0}  # LightGBM's defaults
 KNOWN = (*OF_RANKER, *ONLY, *READ.split(), *WITHOUT_EFFECT.split())
 
 
@@ -87,7 +87,7 @@ class Settings:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Self:
-        """Read the parameters; another name of one overrides it, as in LightGBM."""
+        """Return the settings of parameters; an alias overrides the name that it stands for, as in LightGBM."""
         present = {name: value for name, value in params.items() if value is not None}
         values = NOT_GIVEN | {name: value for name, value in present.items() if name in KNOWN}
         values |= {ALIASES[name]: value for name, value in present.items() if name not in KNOWN and name in ALIASES}
@@ -124,7 +124,7 @@ class Settings:
         )
 
     def gains_of(self, labels: Floats) -> Floats:
-        """Return the gains of labels where they are given, else the labels."""
+        """Return the gain of each label if `label_gain` is given, else the labels."""
         if self.gains is None:
             return labels
         wrong = np.flatnonzero((labels != np.floor(labels)) | (labels < 0) | (labels >= len(self.gains)))
@@ -136,7 +136,7 @@ class Settings:
         return self.gains[labels.astype(np.int64)]
 
     def metric_list(self, more: Any, depths: Any) -> list[tuple[str, list[int]] | Callable[..., Any]]:
-        """Return what the eval sets are measured with: names with their depths, and functions after them."""
+        """Return what the eval sets are measured with: names with their depths, then functions."""
         metrics = [] if more is None else list(more) if isinstance(more, list | tuple) else [more]
         own = ["ndcg"] if self.metrics is None else self.metrics
         names = dict.fromkeys([*_names_of([metric for metric in metrics if not callable(metric)]), *own])
@@ -155,12 +155,16 @@ class Settings:
 
 def _depths(value: Any) -> list[int]:
     """Return the depths that measures are cut at, in order: of a number, a list, or a text with commas."""
+    if value is None:
+        return [1, 2, 3, 4, 5]
     try:
-        depths = sorted(
-            map(int, value.split(",") if isinstance(value, str) else np.atleast_1d(() if value is None else value))
-        )
+        given = value.split(",") if isinstance(value, str) else np.atleast_1d(value).tolist()
+        depths = sorted(map(int, given))
+        is_whole = depths == sorted(map(float, given))
     except (TypeError, ValueError):
-        raise InvalidInputError(f"eval_at: expected whole numbers, got {shown(value)}. Pass e.g. [1, 10].") from None
+        is_whole = False
+    if not is_whole:
+        raise InvalidInputError(f"eval_at: expected whole numbers, got {shown(value)}. Pass e.g. [1, 10].")
     return depths or [1, 2, 3, 4, 5]
 
 
@@ -171,7 +175,7 @@ def _label_gain(value: Any) -> Floats | None:
         gains = np.array(value.split(",") if isinstance(value, str) else value, dtype=np.float64)
     except (TypeError, ValueError):
         gains = np.empty((0, 0))
-    if gains.ndim != 1 or (np.diff(gains) < 0).any():
+    if gains.ndim != 1 or not (np.diff(gains) >= 0).all():
         raise InvalidInputError(f"label_gain: expected gains that do not fall, got {shown(value)}. Order them.")
     return gains
 
@@ -193,12 +197,14 @@ def _seed(seed: Any) -> int:
 
 
 def _threads(number: int | None) -> int | None:
-    """Return the number of threads: -2 is all but one, as in joblib."""
-    return None if not number else number if number > 0 else max(1, cores() + 1 + number)
+    """Return the number of threads, None for all; as in joblib, -2 is all but one."""
+    if not number:
+        return None
+    return number if number > 0 else max(1, cores() + 1 + number)
 
 
 def _names_of(metrics: Any) -> list[str]:
-    """Return the names of metrics, one of which may be a list with commas; none for "None" and the like."""
+    """Return the names of metrics; a text may hold several, with commas between; "None" and the like are no name."""
     names = [metrics] if isinstance(metrics, str) or metrics is None else list(metrics)
     single = [part.strip() for name in names for part in str(name).split(",")]
     aliases = {"mean_average_precision": "map", "lambdarank": "ndcg", "rank_xendcg": "ndcg"}
