@@ -646,6 +646,10 @@ def test_parameters_without_a_counterpart_are_refused(given: dict[str, Any], mes
         ),
         ({"eval_at": [1.5]}, "eval_at: expected whole numbers, got [1.5]"),
         ({"eval_init_score": []}, "eval_init_score: expected a value for each eval set, got 0. Pass None"),
+        (
+            {"eval_sample_weight": [np.zeros(len(Y_VALID))]},
+            "eval_sample_weight: expected a weight above 0 in valid_0, got none. Leave the weights out.",
+        ),
         ({"eval_sample_weight": []}, "eval_sample_weight: expected a value for each eval set, got 0. Pass None"),
         ({"eval_metric": "auc"}, "metric: expected ndcg, map or a function, got 'auc'"),
         ({"eval_metric": "ndcg@x"}, "metric: expected ndcg, map or a function, got 'ndcg@x'"),

@@ -117,6 +117,10 @@ def eval_sets(
         of_rows = _of("eval_sample_weight", weights, number)
         if of_rows is not None:
             of_rows = finite_column("eval_sample_weight", of_rows, len(labels))
+            if not of_rows.any():
+                raise InvalidInputError(
+                    f"eval_sample_weight: expected a weight above 0 in {name}, got none. Leave the weights out."
+                )
         gains = settings.gains_of(labels)
         starts = _of("eval_init_score", init_scores, number)
         sets.append(EvalSet(name, labels, gains, ptr, of_rows, settings, X, starts))
