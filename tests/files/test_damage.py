@@ -17,7 +17,7 @@ from rerank.files.corpus import read_documents
 from rerank.files.json_lines import json_object
 from rerank.files.lists import read_folds, read_preferences
 from rerank.files.sgml import read_sgml
-from rerank.files.source import of_line, read_text
+from rerank.files.source import file_mark, of_line, read_text
 from rerank.files.svmlight import read_svmlight
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run
@@ -219,6 +219,12 @@ def test_line_that_is_too_long_is_refused(name: str, tmp_path: Path, monkeypatch
     path.write_text(text + "x" * 5000, "utf8")
     with pytest.raises(FileFormatError, match=r":3: expected lines of at most 1,000 bytes, got a longer one"):
         read(path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="there is no file that opens and cannot be read")
+def test_marks_of_files_that_cannot_be_read_are_refused() -> None:
+    with pytest.raises(FileFormatError, match=r"^/proc/self/mem: expected a file that can be read, got: Input/output"):
+        file_mark("/proc/self/mem")
 
 
 def test_text_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
