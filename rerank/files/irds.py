@@ -81,12 +81,7 @@ def joined_fields(kind: Any) -> tuple[str, ...]:
     marks = {field: f"\x01{field}\x01" for field in kind._fields}
     try:
         text = kind(**marks).default_text()
-    except (
-        AttributeError,
-        TypeError,
-        ValueError,
-        KeyError,
-    ):  # where a field holds an object, the mark, a text, does not fit
+    except (AttributeError, TypeError, ValueError, KeyError):  # of a field that is an object: the mark is a text
         return ()
     fields = tuple(field for field, mark in marks.items() if mark in str(text))
     return fields if len(fields) > 1 else ()

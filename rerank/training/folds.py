@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable, Mapping
 
 import numpy as np
 
-from rerank.errors import InvalidInputError, log
+from rerank.errors import InvalidInputError, log, shown
 from rerank.features.near_duplicates import query_groups
 from rerank.index.index import Index
 from rerank.types import Ints, RankingData, Topics
+from rerank.types.data_frames import is_whole
 from rerank.types.query_folds import folds_of_groups, groups_of_queries, numbered_groups
 
 FEWEST = 3  # folds: for training, validation and test
@@ -80,9 +81,12 @@ def given_folds(query_ids: Iterable[str], folds: Mapping[str, int]) -> dict[str,
             f"folds: expected a fold for every judged query, got none for {missing[0]!r} ({len(missing)} such "
             "queries in all). Add them, or remove their judgements."
         )
+    chosen = {query_id: folds[query_id] for query_id in query_ids}
+    wrong = next((fold for fold in chosen.values() if not is_whole(fold) or fold < 0), None)
+    if wrong is not None:
+        raise InvalidInputError(f"folds: expected whole numbers from 0, got {shown(wrong)}. Number the folds 0, 1, 2.")
     number = max(folds.values()) + 1
     _check_number(number, len(query_ids))
-    chosen = {query_id: folds[query_id] for query_id in query_ids}
     empty_folds = sorted(set(range(number)) - set(chosen.values()))
     if empty_folds:
         raise InvalidInputError(

@@ -33,6 +33,7 @@ def test_given_folds_pass_over_queries_without_judgements() -> None:
         ({"a": 0, "b": 1}, "folds: expected a fold for every judged query, got none for 'c' (1 such queries in all)"),
         ({"a": 0, "b": 1, "c": 1}, "folds: expected at least 3 (training, validation, test), got 2. Give more folds."),
         ({"a": 0, "b": 2, "c": 2, "d": 1}, "folds: expected judged queries in every fold, got none in fold 1. Drop"),
+        ({"a": True, "b": 0, "c": 2}, "folds: expected whole numbers from 0, got True. Number the folds 0, 1, 2."),
     ],
 )
 def test_given_folds_are_checked(folds: dict, message: str) -> None:
