@@ -1,8 +1,8 @@
 """Significance tests of paired differences, bootstrap intervals, and judgements of a machine against those of people.
 
-Comparisons over the same number of queries share their samples. One matrix product for each block replaces
-`scipy.stats.permutation_test` and `bootstrap` for each comparison, which is 100 times as fast for twenty runs and five
-measures. The tests compare both with SciPy. A result does not depend on the other comparisons.
+Comparisons over the same number of queries share their random samples. One matrix product for each block of samples
+replaces a call of `scipy.stats.permutation_test` or `bootstrap` for each comparison: 100 times as fast for twenty runs
+and five measures. The unit tests compare the results with SciPy's. A result does not depend on the other comparisons.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, check_known
+from rerank.errors import InvalidInputError, check_known, shown
 from rerank.evaluation.evaluate import evaluate
 from rerank.files.inputs import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import MEAN
@@ -25,9 +25,9 @@ from rerank.types.ids import warn_apart
 from rerank.types.intervals import LEVEL, percentile_shares
 
 SAMPLES = 10_000
-BLOCK = 1 << 20  # random numbers of a block
-MOST_RANKED = 50  # queries; with no more, Wilcoxon's test is exact
-DIGITS = 12  # after the point, of differences: equal ones of a measure differ in later ones
+BLOCK = 1 << 20  # random numbers that are drawn at once
+MOST_RANKED = 50  # largest number of queries for which Wilcoxon's test is exact
+DIGITS = 12  # to which differences are rounded: later digits of equal differences may not agree
 ROUNDING = 1e-10  # relative tolerance for ties of sums that are computed in different orders
 
 
@@ -39,7 +39,9 @@ def randomisation_p_values(differences: Floats, samples: int = SAMPLES, seed: in
     B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero, Statistical Applications in Genetics and
     Molecular Biology 9(1), 2010.
     """
-    sizes = np.sort(np.abs(differences), axis=0)  # neither the order of queries nor that of the systems has an effect
+    sizes = np.sort(
+        np.abs(differences), axis=0
+    )  # neither the order of the queries nor the sign of the differences has an effect
     observed = np.abs(differences.sum(axis=0)) * (1.0 - ROUNDING)
     exhaustive = len(differences) < 63 and 2 ** len(differences) <= samples
     blocks = _all_signs(len(differences)) if exhaustive else _drawn_signs(len(differences), samples, seed)
@@ -112,7 +114,7 @@ class PairedDifference:
     difference : float
         Mean difference, in units of the measure.
     low, high : float
-        Its 95 % bootstrap interval, of expanded percentiles.
+        95 % bootstrap interval of the mean difference, of expanded percentiles.
     effect_size : float
         Cohen's d of paired differences (d_z): their mean divided by their standard deviation (n - 1); 0 if no query
         differs, infinite if all differ by the same amount.
@@ -121,7 +123,7 @@ class PairedDifference:
     t : float
         Statistic of the paired t-test.
     p_values : mapping of str to float
-        Uncorrected p-value of each test (`t`, `wilcoxon`, `randomisation`); 1 if no query differs.
+        Uncorrected p-value of each test (`t`, `wilcoxon`, `randomisation`); 1 if no query differs, or for one query.
 
     """
 
@@ -157,8 +159,8 @@ def corrected(p_values: Sequence[float], correction: str) -> list[float]:
     Y. Benjamini and Y. Hochberg, Controlling the False Discovery Rate, Journal of the Royal Statistical Society B 57,
     1995.
     """
-    p = np.asarray(p_values, dtype=np.float64)
-    n = len(p_values)
+    p = np.array(p_values, dtype=np.float64)
+    n = len(p)
     check_known("correction", correction, CORRECTIONS)
     if correction == "bonferroni":
         return np.minimum(p * n, 1.0).tolist()  # type: ignore[no-any-return]
@@ -200,7 +202,8 @@ def _tests(difference: Floats) -> tuple[float, float, float]:
 
     wilcoxon_p = _wilcoxon_p_value(difference)
     if np.ptp(difference) == 0.0:
-        return float(np.copysign(np.inf, difference[0])), 0.0, wilcoxon_p
+        t_p = 1.0 if len(difference) == 1 else 0.0  # one query has no degree of freedom
+        return float(np.copysign(np.inf, difference[0])), t_p, wilcoxon_p
     result = ttest_1samp(difference, 0.0)
     return float(result.statistic), float(result.pvalue), wilcoxon_p
 
@@ -208,15 +211,18 @@ def _tests(difference: Floats) -> tuple[float, float, float]:
 def _wilcoxon_p_value(difference: Floats) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test, exact for few queries, also with ties.
 
-    Of equal differences, SciPy's depends on its version: exact as if there were none, or approximate.
+    Where differences are tied, SciPy's p-value depends on its version: it is approximate, or exact without regard to
+    ties.
     """
     from scipy.stats import rankdata, wilcoxon
 
     changed = difference[difference != 0.0]
     if len(changed) > MOST_RANKED:
         return float(wilcoxon(difference).pvalue)
-    ranks = np.rint(2.0 * rankdata(np.abs(changed))).astype(np.int64)  # doubled: whole numbers, also of ties
-    shares = np.ones(1)  # of all patterns of signs, by the sum of the ranks of wins
+    ranks = np.rint(2.0 * rankdata(np.abs(changed))).astype(
+        np.int64
+    )  # doubled, so that the mean ranks of ties are whole numbers
+    shares = np.ones(1)  # of all patterns of signs, by the doubled sum of the ranks of wins
     for rank in ranks.tolist():
         shares = 0.5 * (np.pad(shares, (0, rank)) + np.pad(shares, (rank, 0)))
     observed = ranks[changed > 0.0].sum()
@@ -241,7 +247,7 @@ class Agreement(Shown):
 
     @property
     def kappa(self) -> float:
-        """Cohen's kappa with quadratic weights: 1 is full agreement, 0 that of chance; NaN where all labels are equal.
+        """Cohen's kappa with quadratic weights: 1 is full agreement, 0 chance; NaN where all labels are equal.
 
         J. Cohen, Weighted Kappa: Nominal Scale Agreement with Provision for Scaled Disagreement or Partial Credit,
         Psychological Bulletin 70(4), 1968.
@@ -280,7 +286,7 @@ class Estimate:
     people : float
         The mean over the queries that people judged, too, by their judgements alone.
     n_machine, n_people : int
-        Number of these queries.
+        Number of queries that the machine judged, and of those that people judged, too.
 
     """
 
@@ -319,7 +325,7 @@ def agreement(people: QrelsLike, machine: QrelsLike) -> Agreement:
     rows, others = people.matches(machine.query_ids, machine.query_ptr, machine.doc_ids)
     if not len(rows):
         raise InvalidInputError(
-            "agreement: expected documents that people and the machine judged, got none. Judge some of the same."
+            "agreement: expected documents that people and the machine judged, got none. Judge some documents twice."
         )
     labels, numbers = np.unique(np.concatenate([people.labels[others], machine.labels[rows]]), return_inverse=True)
     cells = numbers[: len(rows)] * len(labels) + numbers[len(rows) :]
@@ -352,7 +358,7 @@ def prediction_powered(
     Returns
     -------
     Estimate
-        The estimate with its interval, and the means by either judgements alone.
+        The estimate with its interval, and the mean by the judgements of each side alone.
 
     Raises
     ------
@@ -362,9 +368,10 @@ def prediction_powered(
     References
     ----------
     A. Angelopoulos, S. Bates, C. Fannjiang, M. Jordan and T. Zrnic, Prediction-powered inference, Science 382, 2023.
-    There, queries of people are not among the N; here they are, as in double sampling (W. Cochran, Sampling Techniques,
-    3rd edition, 1977, chapter 12), which adds the covariance of the two means to the variance. The interval has
-    Student's quantile of n - 1 degrees of freedom in place of the normal one, which is too short for few queries.
+    There, the queries that people judged are not among the N; here they are, as in double sampling (W. Cochran,
+    Sampling Techniques, 3rd edition, 1977, chapter 12), which adds the covariance of the two means to the variance. The
+    interval has Student's quantile of n - 1 degrees of freedom in place of the normal one, which is too short for few
+    queries.
 
     """
     people = qrels_of(people)
@@ -377,7 +384,7 @@ def prediction_powered(
             f"measure {parsed.name}: expected a mean over queries, got the {parsed.averaging}. Name another measure."
         )
     if not 0.0 < level < 1.0:
-        raise InvalidInputError(f"level: expected a number between 0 and 1, got {level!r}. Write e.g. {LEVEL}.")
+        raise InvalidInputError(f"level: expected a number between 0 and 1, got {shown(level)}. Write e.g. {LEVEL}.")
     shared = [query_id for query_id in machine if query_id in people]
     if len(shared) < 2:
         raise InvalidInputError(

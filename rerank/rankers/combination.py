@@ -1,4 +1,4 @@
-"""Rankers inside a ranker: as text (`8*lambdamart(subsample=0.5), 2*lambdarank`), in training, and in model files."""
+"""Rankers as members of a ranker: as text (`8*lambdamart(subsample=0.5), 2*lambdarank`), in training and in files."""
 
 import ast
 from abc import abstractmethod
@@ -28,7 +28,7 @@ from rerank.runtime.progress import track
 from rerank.trees.content import bin_rows
 from rerank.types import Floats, Ints, numbered_names, query_rows
 
-OF_THE_ENSEMBLE = ("base", "n_jobs")  # parameters that members do not have of their own
+OF_THE_ENSEMBLE = ("base", "n_jobs")  # parameters that only the ranker that combines the members has
 MOST_COPIES = 1000
 
 
@@ -40,8 +40,8 @@ class Members(Field):
     optional: bool = False
 
     def accepts(self) -> str:
-        """Return what names members."""
-        return "text, or a sequence of rankers" + ", or None" * self.optional
+        """Return what the parameter may be, for messages."""
+        return "text, or a sequence of rankers" + (", or None" if self.optional else "")
 
     def read(self, value: Any) -> str | None:
         """Return the text."""
@@ -60,15 +60,19 @@ class Members(Field):
 
 
 def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
-    """Return new rankers: each copy of an entry has the next random_state."""
+    """Return new rankers from text, with `common` parameters where the text gives none.
+
+    The copies of an entry have random_state, random_state + 1, ...
+    """
     members: list[Ranker] = []
     for copies, name, parameters in _entries(text):
         learner = stored_rankers().get(name) or ranker_class(name)
         known = [parameter for parameter in declared_parameters(learner) if parameter not in OF_THE_ENSEMBLE]
         check_names(f"members: {name}", parameters, known)
         values = {**{key: value for key, value in common.items() if key in known}, **parameters}
+        is_seeded = isinstance(values.get("random_state"), int)  # None draws a new seed for each copy
         for copy in range(copies):
-            seed = {"random_state": values["random_state"] + copy} if "random_state" in values else {}
+            seed = {"random_state": values["random_state"] + copy} if is_seeded else {}
             members.append(learner(**{**values, **seed}))
     return members
 
@@ -98,12 +102,13 @@ def _entries(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
             call = call.right
         call = call if isinstance(call, ast.Call) else ast.Call(call, [], [])
         is_known = isinstance(call.func, ast.Name) and not call.args and type(copies) is int
+        values = {str(word.arg): ast.get_source_segment(source, word.value) or "" for word in call.keywords}
+        is_known &= len(values) == len(call.keywords)  # no parameter twice
         if not is_known or not 1 <= copies <= MOST_COPIES:
             raise InvalidInputError(
                 "members: expected rankers such as '8*lambdamart(subsample=0.5), 2*lambdarank', got "
                 f"{shown(text)}. Write each as NAME, N*NAME or N*NAME(PARAMETER=VALUE), N up to {MOST_COPIES}."
             )
-        values = {str(word.arg): ast.get_source_segment(source, word.value) or "" for word in call.keywords}
         yield copies, call.func.id, {name: read_value(value) for name, value in values.items()}
 
 
@@ -124,9 +129,9 @@ def new_members(members: str | Sequence[Ranker], common: Mapping[str, Any]) -> l
 
 
 def binned_for(members: Sequence[Ranker], data: TrainingSet) -> TrainingSet:
-    """Return the data, with rows that are binned once where members are boosted trees; folds get the same bins.
+    """Return the data, with its rows binned once where members are boosted trees that have the same max_bin.
 
-    Bins do not depend on labels, so that those of all rows tell a member nothing about the fold that is held out.
+    Folds get the bins of all rows: bins do not depend on labels, and tell a member nothing about a fold held out.
     """
     most_bins = {member.max_bin for member in members if isinstance(member, BoostedTrees)}
     if len(most_bins) != 1:
@@ -137,20 +142,22 @@ def binned_for(members: Sequence[Ranker], data: TrainingSet) -> TrainingSet:
 def learner_of(owner: Ranker, member: Ranker) -> Ranker:
     """Return an unfitted copy of a member, to learn from the data of its owner or from a part of them."""
     learner = member.unfitted_copy()
-    if not isinstance(learner, Imported):  # which has its own features; they are checked first
+    if not isinstance(
+        learner, Imported
+    ):  # the features of an imported model are checked before the owner's replace them
         complete_member(owner, learner)
     return learner
 
 
 def complete_member(owner: Ranker, member: Ranker) -> None:
-    """Tell a member about the data of its owner, to learn and to be stored; the base is the owner's alone.
+    """Give a member the names, recipe and retrievers of its owner's data; only the owner has a base.
 
-    Raises ModelMismatchError for an imported model, which has features already, where these have other names.
+    Raises ModelMismatchError for an imported model whose features have other names than the data's.
     """
     names = getattr(member, "feature_names_", owner.feature_names_)
     if numbered_names(len(names)) not in (names, owner.feature_names_) and names != owner.feature_names_:
         raise ModelMismatchError(
-            "members: expected an imported model of the features of the data, in their order, got others "
+            "members: expected an imported model with the features of the data in their order, got other features "
             f"({', '.join(names[:3])} ...). Import it with feature_names."
         )
     origin = owner.recipe_, owner.fingerprint_, owner.retriever_, owner.run_retrievers_
@@ -195,8 +202,10 @@ class Combination(Ranker):
         """Return what members that learned from the other folds add to the base in each fold.
 
         fold   of each query, (n_queries,)
-        valid  returns the validation data of a member beside a fold
-        Returns scores (n_rows, n_members) float64, best iterations (n_folds, n_members), and the last fold's members.
+        valid  returns the validation data of a member while a fold, given as data, is held out
+
+        Returns scores (n_rows, n_members) float64, best iterations (n_folds, n_members), and the last fold's
+        members.
         """
         rows = fold[query_rows(data.query_ptr)]
         scores = np.empty((len(data.order), len(members)))
@@ -217,7 +226,7 @@ class Combination(Ranker):
         return any(member._keeps_directions() for member in self._new_members(0))
 
     def _columns_read(self) -> Ints:
-        none = np.empty(0, np.int64)  # of the base ranker alone, which has no members
+        none = np.empty(0, np.int64)  # for a model without members: the base ranker alone
         return np.unique(np.concatenate([none, *(member._columns_read() for member in self.members_)]))
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
@@ -227,7 +236,7 @@ class Combination(Ranker):
             out += weight * added
 
     def _check_learned(self) -> None:
-        """Raise SchemaError for members with other features than these, or with a base of their own."""
+        """Raise SchemaError for members with other features than the owner's, or with a base of their own."""
         for number, member in enumerate(self.members_):
             if member.feature_names_ != self.feature_names_ or not isinstance(member.base_, NoBase):
                 raise SchemaError(

@@ -28,7 +28,7 @@ from rerank.runtime.products import array_dot
 from rerank.runtime.progress import track
 from rerank.types import Floats, Ints
 
-LEAST_GAIN = 1e-3  # of the mean of a measure in a pass: with less, the training ends
+LEAST_GAIN = 1e-3  # mean rise of the measure in a pass: with no more, the training ends
 
 
 @register("coordinateascent")
@@ -38,8 +38,9 @@ class CoordinateAscent(LinearRanker):
 
     A pass changes each weight to where the mean is largest while the others stay as they are, and leaves it where no
     change is better. The search is exact. The mean has many local maxima, and which one is found depends on the order
-    of the weights: several ascents each take an order of their own, and the model is their mean. Those of a cold start
-    count alike, whatever their length. A search compares each relevant document with all others of its query.
+    of the weights: several ascents each take an order of their own, and the model is the mean of their weights. Without
+    a base, each ascent's weights are first divided by their length, so that all ascents count alike. A search compares
+    each relevant document with all others of its query.
 
     References
     ----------
@@ -94,7 +95,7 @@ class Ascent:
     """
 
     def __init__(self, training: Validation, start: Floats, inputs: NDArray[np.float32], order: Ints) -> None:
-        """Take what measures the training queries, their starting scores (n_rows,), inputs (n_inputs, n_rows), order.
+        """Take the measure of the training queries, starting scores (n_rows,), inputs (n_inputs, n_rows) and an order.
 
         order  in which a pass changes the weights, (n_inputs,)
         """
@@ -108,21 +109,22 @@ class Ascent:
 
     @property
     def shares(self) -> Floats:
-        """The weights, (n_inputs,); those of a cold start, whose scores have no unit, divided by their length."""
+        """The weights, (n_inputs,); divided by their length for a cold start, where scores have no unit."""
         length = np.sqrt(array_dot(self.weights, self.weights)) if self._is_cold else 0.0
         return self.weights / (length or 1.0)
 
     def advance(self) -> float:
-        """Make one pass; return what the mean of the measure gains."""
+        """Make one pass over the weights; return by how much the mean of the measure rises."""
         before = self._value
         for number in self._order:
             direction = self._inputs[number].astype(np.float64)
             start = self._scores
+            weight = self.weights[number]
             for side in (1.0, -1.0):
                 step = side * self._training.best_step(start, side * direction)
                 scores = start + step * direction
                 value = self._training.value(scores)
                 if value > self._value + TOLERANCE:
                     self._scores, self._value = scores, value
-                    self.weights[number] += step
+                    self.weights[number] = weight + step
         return self._value - before

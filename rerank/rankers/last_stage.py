@@ -1,9 +1,9 @@
 """The last stage of a ranking: the first documents of a model's order, reordered with the scores of a slow scorer.
 
 The first m documents of a query are ordered by z(s) + w z(c): s is the score of the model, c that of the scorer, and z
-standardises within these m documents; a missing c counts as the mean. m and w are those of the best measure on queries
-that the models had not seen; of values that are equal within a tolerance, those with the fewest calls. Where they lose
-more than a standard error on queries that they were not chosen on, the scorer is not called.
+standardises within these m documents; a missing c counts as the mean. m and w are chosen on queries that the models had
+not seen: of all pairs whose measure is the best within a tolerance, the one with the smallest m. If m and w lower the
+measure by more than a standard error on queries that they were not chosen on, the scorer is not called.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rerank.types import Floats, Ints, Run
 DEPTHS = (5, 10, 20, 50, 100)  # documents of a query that are scored
 WEIGHTS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 ALONE = 1e9  # with this weight the model's scores count only among equal ones
-TOLERANCE = 0.001  # of the measure, within which fewer calls are better
+TOLERANCE = 0.001  # of the measure: within it, fewer documents are better
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class LastStage:
     scorer : str
         Name of the scorer.
     depth : int
-        Number of documents of a query that it scores.
+        Number of documents of a query that the scorer scores.
     weight : float
-        Weight of its standardised scores, where those of the model have 1.
+        Weight of the scorer's standardised scores; those of the model have weight 1.
 
     """
 
@@ -54,7 +54,8 @@ class LastStage:
             rows = order[first : min(end, first + self.depth)]
             if len(rows):
                 mixed = _standardised(scores[rows]) + self.weight * _standardised(slow[rows])
-                changed[rows] = mixed - mixed.min() + scores[rows[-1]]
+                above = np.nextafter(np.float32(scores[rows[-1]]), np.float32(np.inf))  # runs are ordered by float32
+                changed[rows] = mixed - mixed.min() + above
         return changed
 
     def reorder(self, run: Run, slow: Floats) -> Run:
@@ -68,10 +69,10 @@ class Gain:
     """What a scorer brings on queries that the models had not seen.
 
     stage   the chosen depth and weight; None where the model alone is as good
-    value   the measure of the chosen stages of the other folds on each fold
+    value   mean measure over queries, each ordered by the stage that was chosen on the other folds
     curve   the stage of the best weight at each depth, and its measure
     without the measure of the model alone
-    alone   the measure where the scores alone order the first documents
+    alone   the measure where the scorer's scores alone order the first documents
     run     each fold in the order of the stage that was chosen on the others
     """
 
@@ -98,8 +99,10 @@ class Gain:
         folds: Mapping[str, int],
         values_of: Callable[[Run], Floats],
     ) -> Gain:
-        """Return what is best for a run of held-out queries.
+        """Return the gain of the best stage for a run of held-out queries.
 
+        slow       scores of the scorer, (n_rows,) float64; NaN is missing
+        folds      fold of each query
         values_of  returns the measure of each query of `folds`, in their order, for a run
         """
         stages: list[LastStage | None] = [None, *(LastStage(scorer, m, w) for m in DEPTHS for w in WEIGHTS)]
@@ -127,13 +130,16 @@ class Gain:
 
 
 def _best(values: Floats) -> int:
-    """Return the first setting, by ascending depth, whose mean is the best but for the tolerance."""
+    """Return the first setting, by ascending depth, whose mean of values (n_settings, n_queries) is the best.
+
+    Means within the tolerance of the greatest one count as the best, too.
+    """
     means = values.mean(axis=1)
     return int(np.argmax(means >= means.max() - TOLERANCE))
 
 
 def _standardised(scores: Floats) -> Floats:
-    """Return scores less their mean, by their standard deviation; 0 where they are missing or all equal."""
+    """Return scores less their mean, divided by their standard deviation; 0 where missing or all equal."""
     known = scores[~np.isnan(scores)]
     out = np.zeros(len(scores))
     if len(known) and known.std():

@@ -166,6 +166,19 @@ def test_a_constant_difference_has_no_variance_to_test_against() -> None:
     assert (result.low, result.high) == (-0.25, -0.25)
 
 
+def test_one_query_is_no_evidence() -> None:
+    only = paired_differences(np.array([[0.3]]))[0]
+    assert only.difference == pytest.approx(0.3)
+    assert only.p_values == {"t": 1.0, "wilcoxon": 1.0, "randomisation": 1.0}
+
+
+@pytest.mark.parametrize("correction", ["holm", "bonferroni", "bh", "none"])
+def test_corrections_leave_their_argument_as_it_is(correction: str) -> None:
+    p_values = np.array([0.04, 0.01, 0.03])
+    corrected(p_values, correction)
+    assert p_values.tolist() == [0.04, 0.01, 0.03]
+
+
 def test_holm_and_bonferroni_by_hand() -> None:
     p_values = [0.01, 0.04, 0.03, 0.005]
     assert corrected(p_values, "holm") == pytest.approx([0.03, 0.06, 0.06, 0.02])

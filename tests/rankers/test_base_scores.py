@@ -65,6 +65,26 @@ def test_ratios_that_are_equally_good_are_averaged(train) -> None:
     assert same.ratio == pytest.approx(np.exp(np.log(RATIOS).mean()))
 
 
+def test_ratios_are_weighed_where_all_queries_differ_by_the_same_amount() -> None:
+    labels = np.array([1.0, 0.0, 0.0] * 2)
+    pointers = np.array([0, 3, 6])
+    rows = TrainingSet(
+        np.zeros((6, 1), dtype=np.float32),
+        np.arange(6),
+        labels,
+        pointers,
+        np.ones(2),
+        np.ones(2),
+        np.array([0, 1, 2]),
+        np.array([3.0, 1.0, 0.0] * 2),
+        np.arange(2),
+        ("f0",),
+    )
+    chosen = WeightedBase(rows, parse_measure("RR")).averaged(np.array([0.0, 2.0, 1.0] * 2))
+    assert chosen.measures["10"] == 1.0
+    assert 1.0 < chosen.ratio <= 10.0
+
+
 def test_a_base_that_knows_the_labels_keeps_its_order(train, test) -> None:
     random = np.random.default_rng(0)
     perfect = [

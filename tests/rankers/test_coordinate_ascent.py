@@ -55,6 +55,19 @@ def test_ascent_gains_in_each_pass_what_it_says(train) -> None:
         before = after
 
 
+@pytest.mark.parametrize("seed", [0, 3, 4, 9])  # where both directions of a weight gain
+def test_ascent_keeps_the_weights_of_its_scores(seed) -> None:
+    data = ranking_data(seed, n_queries=3, missing=0.0)
+    rows = TrainingSet.of(replace(data, base_scores=None), np.zeros(data.n_rows))
+    inputs = np.ascontiguousarray(rows.X[rows.order].T)
+    training = Validation(rows, parse_measure("nDCG@10"))
+    ascent = Ascent(training, np.zeros(data.n_rows), inputs, np.arange(len(inputs)))
+    value = training.value(np.zeros(data.n_rows))
+    for _ in range(4):
+        value += ascent.advance()
+        assert training.value(inputs.T.astype(float) @ ascent.weights) == pytest.approx(value, abs=1e-9)
+
+
 def test_coordinateascent_is_the_mean_of_ascents_in_the_orders_that_are_drawn(train) -> None:
     rows = TrainingSet.of(train, np.zeros(train.n_rows), seed=5)
     model = CoordinateAscent(n_restarts=3, max_iter=1, random_state=5).fit(train)

@@ -116,6 +116,11 @@ def test_members_are_read_from_text_and_spelled_again() -> None:
     assert [member.get_params() for member in again] == [member.get_params() for member in members]
 
 
+def test_members_with_a_new_seed_each_are_read_from_text() -> None:
+    members = read_members("2*lambdamart(random_state=None)", {"random_state": 5})
+    assert [member.random_state for member in members] == [None, None]
+
+
 def test_copy_of_an_ensemble_has_members_of_its_own() -> None:
     ensemble = Ensemble([LambdaMART(num_leaves=5)], second="boosted")
     copy = ensemble.unfitted_copy()
@@ -131,6 +136,8 @@ def test_copy_of_an_ensemble_has_members_of_its_own() -> None:
         ({"members": "2*"}, "members: expected rankers such as"),
         ({"members": "0*lambdamart"}, "members: expected rankers such as"),
         ({"members": "lambdamart(7)"}, "members: expected rankers such as"),
+        ({"members": "lambdamart(subsample=0.5, subsample=0.7)"}, "members: expected rankers such as"),
+        ({"members": "lambdamart(random_state=x)"}, "members.random_state: expected a whole number .*got 'x'"),
         ({"members": "lambdamart(num_leaves=x)"}, "members.num_leaves: expected a whole number .*got 'x'"),
         ({"members": "lambdamart(start=bas)"}, "members.start: expected weighted or base, got 'bas'"),
         ({"members": "lambdamart(num_leaves=)"}, "members: expected rankers such as"),

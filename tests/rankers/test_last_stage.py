@@ -59,6 +59,16 @@ def test_last_stage_keeps_the_order_when_all_scores_are_missing() -> None:
     assert {q: list(changed[q]) for q in changed} == {q: list(run[q]) for q in run}
 
 
+def test_last_stage_keeps_the_first_documents_above_others_of_the_same_score() -> None:
+    run = Run.from_rows(["q"] * 4, ["z", "y", "x", "w"], [2.0, 1.0, 1.0, 1.0], "run")
+    changed = LastStage("s", 2, 4.0).reorder(run, np.array([5.0, 1.0, 9.0, 9.0]))
+    assert list(changed["q"]) == ["z", "y", "x", "w"]
+    changed = LastStage("s", 2, 4.0).reorder(
+        Run.from_rows(["q"] * 3, ["a", "c", "b"], [2.0, 1.0, 1.0], "run"), np.array([1.0, 5.0, 0.0])
+    )
+    assert list(changed["q"]) == ["c", "a", "b"]
+
+
 def test_gain_chooses_the_fewest_documents_that_are_as_good() -> None:
     """The relevant document is always the fourth: scores of the first five find it, more calls find nothing else."""
     run, _ = example(5, n_queries=40, n_docs=30)
