@@ -1,8 +1,8 @@
 """Off-policy value: what a ranker would be worth to the searchers of a log that another ranker made.
 
-Each click counts 1 / max(theta of its position, clip), the inverse of the probability that it was examined. With the
-sum v_qd of these for each pair, the value of a query is the discount that the ranker gives to what was clicked, and
-that of the log is its mean over searches (N_q of query q):
+A click counts 1 / max(theta of its position, clip), where theta is the probability that the position is examined. v_qd
+is the sum over the clicks on document d of query q. The value V_q of a query is the mean discount of the clicked
+documents in the ranker's order, weighted by v_qd. The value of the log is its mean over searches (N_q of query q):
 
     value = sum_q N_q V_q / sum_q N_q
     V_q   = sum_d v_qd w(rank of d) / sum_d v_qd,     w(r) = 1 / log2(1 + r) for r <= depth, else 0
@@ -10,8 +10,9 @@ that of the log is its mean over searches (N_q of query q):
 V_q is self-normalised: it is between 0 and 1 whatever the clicks are. Queries without a click are left out.
 
 A document that the log never showed counts as not clicked, but its v_qd may be anything from 0 to N_q, a click in every
-search. Of the ranker's first documents that were never shown, V_q is greatest where the highest have N_q, and least
-where the lowest have it: these are its bounds, and the interval is that of both.
+search. Of the ranker's first documents that were never shown, V_q is greatest if the highest-ranked have v_qd = N_q and
+the others 0, and least if the lowest-ranked have N_q. These two values are the bounds. The interval goes from the lower
+end of the least value's interval to the upper end of the greatest value's.
 
 References
 ----------
@@ -55,11 +56,11 @@ class ValueRules:
     depth : int
         Documents of the ranker that count.
     clip : float
-        Least examination by which a click is divided: larger ones give less variance and more bias.
+        Smaller examination probabilities are raised to it: a larger clip gives less variance and more bias.
     most_unseen : float
-        Largest share of the ranker's first documents that the log never showed.
+        Largest accepted share of the ranker's first documents that the log never showed.
     least_effective : float
-        Least effective number of clicks.
+        Smallest accepted effective number of clicks.
     samples, seed : int
         Bootstrap samples of queries, and the seed of their draw.
 
@@ -75,8 +76,8 @@ class ValueRules:
     def __post_init__(self) -> None:
         if self.depth < 1 or not 0.0 < self.clip <= 1.0 or self.samples < 1:
             raise InvalidInputError(
-                f"value: expected depth and samples from 1 and clip above 0 up to 1, got {self.depth}, {self.samples} "
-                f"and {self.clip}. Give others."
+                f"value: expected depth and samples from 1 and clip above 0 up to 1, got depth {self.depth}, "
+                f"samples {self.samples} and clip {self.clip}. Change them."
             )
 
 
@@ -89,17 +90,17 @@ class OffPolicyValue:
     name : str
         Name of the run.
     value : float
-        The estimate; NaN where it is refused, as are the next four.
+        The estimate; NaN where it is refused, as are least, most, low and high.
     least, most : float
-        Its bounds, whatever the clicks would be on the run's first documents that the log never showed.
+        Bounds of the value, whatever the clicks would be on the run's first documents that the log never showed.
     low, high : float
-        95 % bootstrap interval of the bounds, by query.
+        Lower end of the 95 % bootstrap interval of `least`, and upper end of that of `most`; queries are drawn.
     effective_clicks : float
         Effective number of clicks, (sum of weights)^2 / sum of squared weights.
     unseen : float
         Share of the run's first documents that the log never showed for the query; they count as not clicked.
     n_queries, n_clicks : int
-        Queries of both the run and the log that have a click, and their clicks.
+        Number of queries of both the run and the log that have a click, and number of their clicks.
     refusal : str
         Why there is no value; empty where there is one.
 
@@ -119,7 +120,7 @@ class OffPolicyValue:
 
 
 def examination_of(clicks: Clicks) -> Floats:
-    """Return the examination by position, (n_positions,), of a log, and log what could not be estimated."""
+    """Return a log's examination by position, (n_positions,) float64; warn of what could not be estimated."""
     seen = examination(Cells.of(clicks))
     for note in seen.notes:
         log.warning("clicks: %s", note)
@@ -138,7 +139,7 @@ def off_policy_value(
     run : Run, mapping, DataFrame or path
         The ranking to evaluate.
     rules : ValueRules, optional
-        How, and when the estimate is refused.
+        How the value is estimated, and when it is refused.
     theta : array of shape (n_positions,), optional
         Examination by position; estimated from the log if None.
 
@@ -159,7 +160,7 @@ def off_policy_value(
     squares = array_dot(counts, weights**2)
     effective = float(total**2 / squares) if squares > 0 else 0.0
     rank = _ranks(clicks, cells, run)
-    unseen = _unseen(cells, rank, n_first, rules.depth)
+    unseen = _unseen(cells, rank, n_first)
     share = float(unseen.sum()) / max(int(n_first.sum()), 1)
     values, searches = _by_query(clicks, cells, cells.by_pair(counts * weights), rank, unseen)
     refusal = _refusal(rules, effective, share, len(searches))
@@ -174,7 +175,7 @@ def off_policy_value(
 
 
 def _first_documents(clicks: Clicks, run: Run, depth: int) -> Ints:
-    """Return how many first documents the run has for each query of the log."""
+    """Return how many of the first `depth` documents the run has for each query of the log, (n_queries,)."""
     query_ids = clicks.query_ids.tolist()
     found = np.zeros(len(query_ids), dtype=np.int64)
     in_run = [query in run for query in query_ids]
@@ -183,23 +184,24 @@ def _first_documents(clicks: Clicks, run: Run, depth: int) -> Ints:
 
 
 def _ranks(clicks: Clicks, cells: Cells, run: Run) -> Ints:
-    """Return the rank of each pair in the run, from 1; 0 where it is not in it."""
+    """Return the rank of each pair in the run, (n_pairs,), from 1; 0 where the run does not have the pair."""
     pairs, rows = cells.matches(clicks, run)
     rank = np.zeros(cells.n_pairs, dtype=np.int64)
     rank[pairs] = rows - run.query_ptr[query_rows(run.query_ptr)[rows]] + 1
     return rank
 
 
-def _unseen(cells: Cells, rank: Ints, n_first: Ints, depth: int) -> NDArray[np.bool_]:
-    """Return which of the first documents were never shown, (n_queries, depth)."""
-    unseen = np.arange(depth) < n_first[:, None]
-    near = (rank > 0) & (rank <= depth)
+def _unseen(cells: Cells, rank: Ints, n_first: Ints) -> NDArray[np.bool_]:
+    """Return which of the first documents were never shown, (n_queries, greatest of n_first, at least 1)."""
+    n_ranks = max(int(n_first.max(initial=0)), 1)
+    unseen = np.arange(n_ranks) < n_first[:, None]
+    near = (rank > 0) & (rank <= n_ranks)
     unseen[cells.query[near], rank[near] - 1] = False
     return unseen
 
 
 def _refusal(rules: ValueRules, effective: float, unseen: float, n_queries: int) -> str:
-    """Return why a value would mean nothing, empty where it does."""
+    """Return why there is no value; empty where there is one."""
     if not n_queries:
         return "expected queries of the run with clicks in the log, got none"
     if unseen > rules.most_unseen:
@@ -212,15 +214,15 @@ def _refusal(rules: ValueRules, effective: float, unseen: float, n_queries: int)
 def _by_query(
     clicks: Clicks, cells: Cells, sums: Floats, rank: Ints, unseen: NDArray[np.bool_]
 ) -> tuple[list[Floats], Floats]:
-    """Return the value of each query that has a click, its least and its greatest, and its number of searches.
+    """Return the value, least value and greatest value of each query with a click, and its number of searches.
 
-    `sums` and `rank` are those of the pairs; `unseen` (n_queries, depth) says which ranks have a document never shown.
+    sums    v_qd of each pair, (n_pairs,)
+    rank    of each pair in the run, (n_pairs,), from 1; 0 for none
+    unseen  (n_queries, n_ranks) whether the document at a rank was never shown
     """
-    n_queries, depth = unseen.shape
-    of_rank = np.concatenate(
-        [1.0 / log2_of(np.arange(2.0, depth + 2.0)), [0.0]]
-    )  # the last: of no rank, and below depth
-    discounts = of_rank[np.where(rank <= depth, rank, 0) - 1]
+    n_queries, n_ranks = unseen.shape
+    of_rank = np.append(1.0 / log2_of(np.arange(2.0, n_ranks + 2.0)), 0.0)  # the last: without a rank, or below all
+    discounts = of_rank[np.where(rank <= n_ranks, rank, 0) - 1]
     whole = np.asarray(np.bincount(cells.query, sums, n_queries), dtype=np.float64)
     found = np.flatnonzero(whole > 0)
     parts = np.asarray(np.bincount(cells.query, sums * discounts, n_queries), dtype=np.float64)
@@ -237,7 +239,7 @@ def _by_query(
 
 
 def _interval(values: Floats, weights: Floats, samples: int, seed: int) -> tuple[float, float]:
-    """Return the ends of the 95 % bootstrap interval of the weighted mean; units (n_units,) are drawn at random."""
+    """Return the ends of the 95 % bootstrap interval of the weighted mean of values (n_queries,)."""
     random = np.random.default_rng(seed)
     n = len(values)
     size = max(1, NUMBERS_AT_ONCE // n)

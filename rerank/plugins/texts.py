@@ -1,4 +1,4 @@
-"""An index and a model, opened once: shared by the plugins of frameworks that pass texts or ask for them."""
+"""An index and a model, opened once, for plugins of frameworks: they reorder given texts, or retrieve documents."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,19 +23,20 @@ from rerank.types.retriever import CONTENTS
 
 
 class TextReranker:
-    """Order texts for a query with a model, by the statistics that it holds, or those of an index.
+    """Order texts for a query with a model, by the statistics that the model holds, or those of an index.
 
     Parameters
     ----------
     index : Index or path, optional
         The index whose analyser and statistics are used; it need not hold the texts. By default those that the model
-        holds, or without a model those of the texts of each call.
+        holds; without a model, those of the texts of each call.
     model : Ranker or path
-        A ranker of `rerank.train`, or its file; by default the one that needs no judgements.
+        A ranker of `rerank.train`, or its file; by default the unsupervised ranker.
     field : str, optional
-        The field that the texts fill, see `Index.text_features`; by default that with most of the index's words.
+        The field that the texts fill, see `Index.text_features`; by default the one with most of the index's words.
     min_score, abstain : float, optional
-        Least probability of a text, and that any text is relevant, as in `Cutoff`; only for a calibrated model.
+        Least probability that a text is relevant, and that any text of the query is, as in `Cutoff`; only for a
+        calibrated model.
 
     """
 
@@ -54,14 +55,14 @@ class TextReranker:
 
     @property
     def collection(self) -> Collection:
-        """What the texts are compared with: the index, or what takes its place."""
+        """What the statistics are from: the index, or what the model holds in its place."""
         return self.bound.index
 
     def with_metadata(self, text: str, metadata: Mapping[str, Any]) -> str | dict[str, Any]:
-        """Return a document of a text and those of its metadata that the model can read; without these, the text.
+        """Return a document of a text and the metadata that the model can read; the text alone where there are none.
 
-        These are fields and numbers of the index, and scores of the runs that the model was trained with, by name. NUL
-        and lone surrogates, as extractors of text leave them, become blanks and question marks.
+        The model reads fields and numbers of the index, and scores of the runs that it was trained with, by name. NUL
+        and lone surrogates, which text extraction may leave, become blanks and question marks.
         """
         if not isinstance(text, str):
             raise InvalidInputError(f"text: expected text, got {shown(text)}. Pass the text of each document.")
@@ -75,7 +76,7 @@ class TextReranker:
         texts = {name: value if isinstance(value, str) else " ".join(value) for name, value in texts.items()}
         values = {name: number_in(value) for name, value in known.items() if name in numbers}
         document: dict[str, Any] = {
-            **{name: text.encode("utf8", "replace").decode("utf8").replace("\0", " ") for name, text in texts.items()},
+            **{name: part.encode("utf8", "replace").decode("utf8").replace("\0", " ") for name, part in texts.items()},
             **{name: value for name, value in values.items() if value is not None},
         }
         return document if len(document) > 1 else str(document[self.field])
@@ -83,9 +84,9 @@ class TextReranker:
     def order(
         self, query: str, documents: Sequence[str | Mapping[str, Any]], k: int | None = None
     ) -> list[tuple[int, float]]:
-        """Return the position in `documents`, from 0, and the score of the k best, best first.
+        """Return the position in `documents`, from 0, and the score of each of the k best, best first.
 
-        Scores are probabilities of relevance where the model is calibrated.
+        All are returned where k is None. Scores are probabilities of relevance where the model is calibrated.
         """
         if not documents:
             return []
@@ -95,9 +96,9 @@ class TextReranker:
     def order_with_passages(
         self, query: str, documents: Sequence[tuple[str, Mapping[str, Any]]], k: int | None = None
     ) -> list[tuple[int, float, dict[str, str]]]:
-        """Return what `order` does of texts with their metadata, and metadata with the best passage of each.
+        """Return what `order` does for texts with metadata, and for each text a dict with its best `passage`.
 
-        It is empty where the index keeps no passages.
+        The dict is empty where the index keeps no passages.
         """
         texts = [self.with_metadata(text, metadata) for text, metadata in documents]
         ranked = self.order(query, texts, k)
@@ -108,7 +109,7 @@ class TextReranker:
 
 
 class Found(NamedTuple):
-    """A document of an index: id, score, text, and what else the index stores of it."""
+    """A document of an index: id, score, text, and the other stored fields."""
 
     doc_id: str
     score: float
@@ -124,12 +125,13 @@ class DocumentRetriever:
     index : Index or path
         The index, which stores its documents.
     model : Ranker or path, optional
-        A ranker that was trained on features of this index, or its file; it finds its candidates itself. By default the
-        one that needs no judgements.
+        A ranker that was trained on features of this index, or its file; the model finds its candidates itself. By
+        default the unsupervised ranker.
     candidates : str, optional
-        In place of a model, sources whose documents are returned in their order, e.g. `lsi`, see `Index.search`.
+        In place of a model: sources whose documents are returned in the sources' order, e.g. `lsi`; see `Index.search`.
     min_score, abstain : float, optional
-        Least probability of a document, and that any document is relevant, as in `Cutoff`; only for a calibrated model.
+        Least probability that a document is relevant, and that any document of the query is, as in `Cutoff`; only for a
+        calibrated model.
 
     """
 
@@ -144,8 +146,8 @@ class DocumentRetriever:
     ) -> None:
         if candidates is not None and not (model is None and min_score is None and abstain is None):
             raise InvalidInputError(
-                "candidates: expected no model, min_score and abstain beside them, got one. Leave candidates out: a "
-                "model finds its own."
+                "candidates: expected no model, min_score or abstain together with candidates, got one. Leave "
+                "candidates out: a model finds its own."
             )
         self.index = index if isinstance(index, Index) else Index.open(index)
         self.candidates = candidates
@@ -155,10 +157,10 @@ class DocumentRetriever:
     def find(self, query: str, k: int) -> list[Found]:
         """Return the k best documents, best first; scores are probabilities where the model is calibrated.
 
-        Where the index keeps passages, the metadata `passage` is the best one.
+        Where the index keeps passages, the metadata have each document's best one as `passage`.
         """
         if k < 1:
-            raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
+            raise InvalidInputError(f"k: expected a number of documents from 1, got {k}. Pass e.g. 10.")
         if self.bound is None:
             run = self.index.search({QUERY: query}, k, candidates=str(self.candidates))
         else:
@@ -178,7 +180,7 @@ class DocumentRetriever:
 
 
 def _cutoff(model: Ranker, min_score: float | None, abstain: float | None) -> Cutoff | None:
-    """Return the cutoff of a calibrated model; refuse least probabilities of another one."""
+    """Return the cutoff of a calibrated model, None for another model; refuse least probabilities for the latter."""
     cutoff = Cutoff.of(min_score, abstain)
     if cutoff is not None:
         model.calibrated()

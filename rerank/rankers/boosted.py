@@ -1,8 +1,8 @@
 """What the rankers of boosted trees share: trees one after the other on the gradients of an objective.
 
-Sizes of trees that are not given follow the number of training queries. With few judged queries many large trees fit
-their noise. With many, the sizes are LightGBM's. Those of fewer than 300 queries were chosen on 8 draws of 10, 20 and
-40 queries of each development collection.
+Sizes of trees that are not given follow the number of training queries. With few judged queries, many large trees
+fit noise. With many, the sizes are LightGBM's. The sizes below 300 queries were chosen on 8 draws of 10, 20 and 40
+queries of each development collection.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ BELOW = {
 
 
 def by_queries(name: str) -> str:
-    """Return the values of a size as the text about a parameter has them."""
+    """Return the default values of a size, by number of queries, for the documentation of the parameter."""
     values: dict[int, int] = {}
     for below, sizes in BELOW.items():
         values = {limit: value for limit, value in values.items() if value != getattr(sizes, name)}
@@ -104,7 +104,7 @@ class ForestRanker(Ranker):
     weights_at: ClassVar[str] = "forest_.leaf_value"
     forest_: Forest
     constant_: float = 0.0  # added to the values of the trees
-    divisor_: float = 1.0  # of their sum
+    divisor_: float = 1.0  # by which the sum of the values is divided
 
     @property
     def feature_importances_(self) -> Floats:
@@ -156,7 +156,7 @@ class ForestRanker(Ranker):
 
 @dataclass(eq=False, repr=False)
 class BoostedTrees(ForestRanker):
-    """Base class of the boosted trees; a ranker adds its objective and the parameters of it.
+    """Base class of the boosted trees; a ranker adds its objective and the objective's parameters.
 
     F_k = F_(k-1) + learning_rate * leaf, each leaf the Newton step of its rows, -sum gradient / sum curvature. F_0 is
     (base - its mean) / u + the objective's constant: u is the spread of the base scores at the top of the queries, so
@@ -448,14 +448,17 @@ class BoostedTrees(ForestRanker):
     ) -> Booster:
         """Return what grows the trees from start scores (n_rows,).
 
-        grown_on  queries that trees are grown on; None: all
+        grown_on  numbers of the queries that trees are grown on; None: all
         """
         samples_rows = self.data_sample_strategy == MVS
-        place = "data_sample_strategy: expected"
         if samples_rows and self.subsample >= 1.0:
-            raise InvalidInputError(f"{place} subsample below 1 beside 'mvs', got 1. Set e.g. subsample=0.1.")
+            raise InvalidInputError(
+                "data_sample_strategy: expected subsample below 1 with 'mvs', got 1. Set e.g. subsample=0.1."
+            )
         if samples_rows and self.split != "newton":
-            raise InvalidInputError(f"{place} split='newton' beside 'mvs', got {self.split!r}. Leave split out.")
+            raise InvalidInputError(
+                f"data_sample_strategy: expected split='newton' with 'mvs', got {self.split!r}. Leave split out."
+            )
         limits = TreeLimits(
             self._sizes.num_leaves,
             self.max_depth or -1,
@@ -491,7 +494,7 @@ class BoostedTrees(ForestRanker):
             return None
         if self.monotone_constraints is not None and self.split != "newton":
             raise InvalidInputError(
-                f"monotone_constraints: expected split='newton' beside them, got {self.split!r}. Leave split out."
+                f"monotone_constraints: expected split='newton' with them, got {self.split!r}. Leave split out."
             )
         monotone = self.monotone_constraints
         if isinstance(monotone, str) and monotone == FEATURES:
@@ -508,7 +511,7 @@ class BoostedTrees(ForestRanker):
         return constraints
 
     def _seed(self) -> int:
-        """Return random_state, a new one where it is None."""
+        """Return random_state, or a random seed where it is None."""
         return int(np.random.default_rng().integers(1 << 63)) if self.random_state is None else self.random_state
 
     @property

@@ -2,9 +2,9 @@
 
 A convex cost R lies above each of its tangents. Round t adds the tangent a_t w + b_t at the present weights, and moves
 to the minimum of 1/2 |w|^2 + max_i (a_i w + b_i). That minimum is a bound from below, so that the distance to the best
-possible cost is known, and with it, as the cost holds 1/2 |w|^2, that to the best weights. Its dual is a quadratic
-programme over a simplex with one variable a tangent: small, and solved on the tangents that have a share, to which one
-is added at a time.
+possible cost is known; as the cost has the term 1/2 |w|^2, so is the distance to the best weights. The dual of finding
+the minimum is a quadratic programme over a simplex, with one variable (a share) for each tangent. It is small, and is
+solved on the tangents whose share is not 0, to which one is added at a time.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,8 +15,8 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.products import array_dot, cross_product, product
 from rerank.types import Floats
 
-MOST_MOVES = 10_000  # in one round
-SHARE_OF_GAP = 0.1  # that a round's programme may leave
+MOST_MOVES = 10_000  # of shares in one round
+SHARE_OF_GAP = 0.1  # share of the allowed gap of costs that a round's programme may leave
 LEAST_GAP = 1e-14  # share of the cost: rounding hides a smaller one
 RIDGE = 1e-13  # share of the largest curvature
 
@@ -29,10 +29,10 @@ def minimise_by_bundle(
 ) -> Iterator[Floats]:
     """Yield the best weights (n_weights,) after each round of minimising 1/2 |w|^2 + R(w), R convex, from w = 0.
 
-    It ends when the best weights are within `tolerance` times their norm of those of the minimum: 1/2 of the square of
-    that distance is at most the distance of the costs.
+    The iteration ends when the best weights are within `tolerance` times their norm of those of the minimum: 1/2 of the
+    square of that distance is at most the distance of the costs.
 
-    value_and_gradient  the whole cost and a slope of it
+    value_and_gradient  returns the whole cost at some weights and a subgradient (n_weights,)
     """
     weights = np.zeros(n_weights)
     least = np.inf

@@ -1,4 +1,4 @@
-"""scikit-learn's estimator interface, without scikit-learn, which is imported by what only scikit-learn calls.
+"""scikit-learn's estimator interface; only methods that scikit-learn itself calls import scikit-learn.
 
 scikit-learn knows an estimator by its methods, not by its base class: parameters (`get_params`, `set_params`), copies
 (`__sklearn_clone__`), tags (`__sklearn_tags__`) and metadata routing (`get_metadata_routing`, `set_fit_request`, ...).
@@ -12,7 +12,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.rankers.other_names import check_names
 from rerank.rankers.parameters import read_parameters
 from rerank.runtime.fields import Field, SchemaError
@@ -37,7 +37,7 @@ class Estimator:
         Parameters
         ----------
         deep : bool
-            Add those of estimators among the values, as `base__num_leaves`.
+            Whether to add the parameters of estimators among the values, as `base__num_leaves`.
 
         Returns
         -------
@@ -74,14 +74,16 @@ class Estimator:
         """
         names = [name.partition("__")[0] for name in parameters]
         check_names(type(self).__name__, names, _constructor(type(self)))
-        for name, value in parameters.items():
+        for name, value in sorted(parameters.items(), key=lambda item: "__" in item[0]):  # `base` before `base__C`
             outer, separator, inner = name.partition("__")
             if not separator:
                 setattr(self, name, value)
             elif hasattr(getattr(self, outer), "set_params"):
                 getattr(self, outer).set_params(**{inner: value})
             else:
-                raise InvalidInputError(f"{name}: expected an estimator as {outer}, got another value. Set {outer}.")
+                raise InvalidInputError(
+                    f"{name}: expected an estimator as {outer}, got {shown(getattr(self, outer))}. Set {outer}."
+                )
         return self
 
     def __repr__(self) -> str:
@@ -144,8 +146,8 @@ class Estimator:
 
         Returns
         -------
-        Ranker
-            The ranker itself.
+        Estimator
+            The estimator itself.
 
         """
         return self._set_request("fit", requests)
@@ -190,8 +192,8 @@ def not_fitted_error() -> type[InvalidInputError]:
 def _constructor(kind: Any) -> dict[str, inspect.Parameter]:
     """Return the constructor's parameters by name.
 
-    That of a class would be the signature of `__new__` for a subclass without parameters of its own, before Python
-    3.11.4.
+    Read from `__init__`: before Python 3.11.4, the signature of a subclass without parameters of its own is that of
+    `__new__`.
     """
     _, *parameters = inspect.signature(kind.__init__).parameters.values()
     return {parameter.name: parameter for parameter in parameters}
@@ -210,7 +212,7 @@ def _unfitted(value: object) -> Any:
 
 
 def _same(value: object, default: object) -> bool:
-    """Return whether a parameter has its default; arrays and the like have not."""
+    """Return whether a parameter has its default; a value of another type, such as an array, has not."""
     return type(value) is type(default) and bool(value == default)
 
 

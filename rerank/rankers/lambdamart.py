@@ -30,7 +30,7 @@ STEPS = ("fixed", "line-search")
 class LambdaMART(BoostedTrees):
     """Boosted regression trees with LambdaRank's gradients; with a base and start='base', the papers' LambdaSMART.
 
-    Preference pairs have no labels, from which the change of a measure could be computed. The trees are then trained
+    The change of a measure cannot be computed from preference pairs, which have no labels. Trees are trained on them
     with RankNet's gradients (section 2), where each pair has the weight of its query; truncation_level and normalize
     have no effect.
 
@@ -84,7 +84,7 @@ class LambdaMART(BoostedTrees):
             return None
         if train.pairs is not None:
             raise InvalidInputError(
-                "step: expected fixed beside preferences, got 'line-search', which measures labels. Leave it out."
+                "step: expected 'fixed' with preferences, got 'line-search', which needs labels. Leave step out."
             )
         return partial(_searched, Validation(train, parse_measure(self.metric)), self.learning_rate)
 

@@ -123,6 +123,13 @@ def test_share_never_shown_is_that_of_the_first_documents() -> None:
     assert off_policy_value(clicks, run, ValueRules(2, 0.05, 1.0, 0.0)).unseen == pytest.approx(2 / 4)
 
 
+def test_documents_beyond_the_longest_list_take_no_memory(judged: Judged) -> None:
+    clicks = simulate_clicks(*judged, passes=1)
+    n_documents = int(np.diff(judged[0].query_ptr).max())
+    deep = off_policy_value(clicks, judged[0], replace(EVERYTHING, depth=10**12))
+    assert deep == off_policy_value(clicks, judged[0], replace(EVERYTHING, depth=n_documents))
+
+
 def test_wrong_rules_are_refused(judged: Judged) -> None:
     clicks = simulate_clicks(*judged, passes=1)
     with pytest.raises(InvalidInputError, match=r"theta: expected 10 numbers from 0, one for each position"):

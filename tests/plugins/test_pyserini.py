@@ -81,8 +81,9 @@ def test_other_parameters_of_bm25_are_refused_for_a_model_that_starts_from_its_s
     ("arguments", "message"),
     [
         ((["a"], []), "qids: expected an id for each of 1 queries, got 0"),
-        (("a", "b"), "qids: expected an id for each of 1 queries"),
-        (({"1": "a"}, ["1"]), "qids: expected an id for each of 1 queries"),
+        (("a", "b"), "queries: expected a list of queries and a list of ids, got 'a' and 'b'"),
+        ((["a", "b"], "12"), "queries: expected a list of queries and a list of ids"),
+        (({"1": "a"}, ["1"]), "queries: expected a list of queries and a list of ids"),
         ((["a", "b"], ["1", "1"]), "qids: expected each id once"),
         ((["a", "b"], ["1", 1]), "qids: expected each id once"),
         ((["a"], ["1"], 0), "k: expected a number of hits from 1, got 0"),

@@ -352,7 +352,7 @@ def test_retriever_of_candidates_keeps_their_order_and_takes_no_model(
     found = DocumentRetriever(index, candidates="rm3").find(query, 7)
     assert [each.doc_id for each in found] == list(index.search({QUERY: query}, 7, candidates="rm3")[QUERY])
     for others in ({"model": model_file}, {"min_score": 0.5}):
-        with pytest.raises(rerank.RerankError, match="candidates: expected no model, min_score and abstain beside"):
+        with pytest.raises(rerank.RerankError, match="candidates: expected no model, min_score or abstain together"):
             DocumentRetriever(index, candidates="rm3", **others)
     for k in (0, -1):
         with pytest.raises(rerank.RerankError, match=f"k: expected a number of documents from 1, got {k}"):

@@ -101,7 +101,7 @@ def test_a_list_of_directions_is_that_of_the_columns(train: RankingData, test: R
 
 
 def test_constraints_that_cannot_be_kept_are_refused(train: RankingData) -> None:
-    with pytest.raises(InvalidInputError, match=r"expected split='newton' beside them, got 'least-squares'"):
+    with pytest.raises(InvalidInputError, match=r"expected split='newton' with them, got 'least-squares'"):
         LambdaMART(split="least-squares", monotone_constraints=DIRECTIONS).fit(train)
     with pytest.raises(InvalidInputError, match=r"expected a feature of the training data, got 'g'"):
         LambdaMART(monotone_constraints={"g": 1}).fit(train)

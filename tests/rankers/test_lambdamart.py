@@ -61,9 +61,9 @@ def test_lambdamart_on_rows_drawn_by_gradient_learns_what_one_feature_does_not_t
 
 
 def test_rows_cannot_be_drawn_by_gradient_all_of_them_or_for_least_squares(train) -> None:
-    with pytest.raises(InvalidInputError, match=r"expected subsample below 1 beside 'mvs', got 1\. Set e\.g\."):
+    with pytest.raises(InvalidInputError, match=r"expected subsample below 1 with 'mvs', got 1\. Set e\.g\."):
         LambdaMART(**SMALL, data_sample_strategy="mvs").fit(train)
-    with pytest.raises(InvalidInputError, match="expected split='newton' beside 'mvs', got 'least-squares'"):
+    with pytest.raises(InvalidInputError, match="expected split='newton' with 'mvs', got 'least-squares'"):
         LambdaMART(**SMALL, data_sample_strategy="mvs", subsample=0.2, split="least-squares").fit(train)
 
 

@@ -143,5 +143,5 @@ def test_preferences_that_cannot_be_learned_from_are_refused(name, data) -> None
 def test_parameters_that_ask_for_labels_are_refused(data) -> None:
     with pytest.raises(InvalidInputError, match="objective: expected ranknet or exponential beside preferences"):
         MART(**TREES).fit(data, preferences=_pairs(data))
-    with pytest.raises(InvalidInputError, match="step: expected fixed beside preferences, got 'line-search'"):
+    with pytest.raises(InvalidInputError, match="step: expected 'fixed' with preferences, got 'line-search'"):
         LambdaMART(**TREES, step="line-search").fit(data, preferences=_pairs(data))

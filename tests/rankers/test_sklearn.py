@@ -195,3 +195,12 @@ def test_package_trains_and_predicts_without_scikit_learn() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_set_params_replaces_an_estimator_before_its_parameters() -> None:
+    base = LambdaMART(num_leaves=5)
+    ranker = LambdaMART().set_params(base__num_leaves=7, base=base)
+    assert ranker.base is base
+    assert base.num_leaves == 7
+    with pytest.raises(InvalidInputError, match=r"base__C: expected an estimator as base, got 'run'\. Set base\."):
+        LambdaMART(base="run").set_params(base__C=1.0)

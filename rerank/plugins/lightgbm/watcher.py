@@ -1,4 +1,4 @@
-"""Training that LightGBM's callbacks follow, and end."""
+"""Training that LightGBM's callbacks follow, and may end."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from rerank.rankers.training_set import TrainingSet
 from rerank.trees.booster import StepLength
 from rerank.types import Floats
 
-STOPS = 30  # order of LightGBM's callbacks that stop a training
+STOPS = 30  # `order` of LightGBM's early-stopping callbacks
 
 
 class Watcher(EarlyStopping):
-    """Measures the eval sets after each iteration, and calls the callbacks, which see it as the model.
+    """Measures the eval sets after each iteration, and calls the callbacks, which get the watcher as their model.
 
-    All trees are kept, or those up to the best iteration of the callbacks.
+    All trees are kept, or those up to the best iteration that a callback names as it ends the training.
     """
 
     def __init__(
         self, sets: list[EvalSet], metrics: list[Any], callbacks: Iterable[Any], params: dict[str, Any], training: str
     ) -> None:
-        """Take the eval sets; training is the name of the one that is the training data, "" for none."""
+        """Take the eval sets; `training` is the name of the one that is the training data, "" if none is."""
         super().__init__(None, parse_measure(EXPONENTIAL), 1)
-        self.valid: TrainingSet | None = None  # which has the rows of the eval sets
-        self.boosters = [self]  # as `reset_parameter` of LightGBM asks for them
+        self.valid: TrainingSet | None = None  # the rows of all eval sets
+        self.boosters = [self]  # read by LightGBM's callback `reset_parameter`
         self._sets = sets
         self._metrics = metrics
         self.params = params
@@ -60,7 +60,7 @@ class Watcher(EarlyStopping):
 
     @property
     def step_length(self) -> StepLength | None:
-        """What returns the factor of each tree, after the callbacks before an iteration; None without such."""
+        """Function that calls the callbacks before an iteration and returns the tree's factor; None for none."""
         return self._step if self._before else None
 
     def _step(self, scores: Floats, values: Floats) -> float:
@@ -69,7 +69,7 @@ class Watcher(EarlyStopping):
         return self.learning_rate
 
     def add(self, scores: Floats) -> bool:
-        """Take the scores of all rows of the eval sets, in canonical order, after one more iteration."""
+        """Take the scores (n_rows,) of the eval sets, in canonical order, after one more iteration."""
         by_row = np.empty(len(scores))
         by_row[slice(None) if self.valid is None else self.valid.order] = scores
         ends = np.cumsum([len(of_set.labels) for of_set in self._sets], dtype=np.int64)
@@ -82,10 +82,10 @@ class Watcher(EarlyStopping):
         return True
 
     def _call(self, callback: Any, results: Any) -> bool:
-        """Return whether a callback ends the training."""
+        """Call a callback; return whether it ends the training."""
         model: Any = self
         n_trees = self.params["n_estimators"]
-        if getattr(callback, "order", None) == STOPS and results:  # which the training data do not stop
+        if getattr(callback, "order", None) == STOPS and results:  # the training data stop no training
             results = [figure for figure in results if figure.dataset_name != self._training]
             if not results:
                 if self._iteration == 0:
@@ -102,7 +102,7 @@ class Watcher(EarlyStopping):
 
 
 class WatchedTrees(BoostedTrees):
-    """Boosted trees whose training a `Watcher` follows: the only callback that they are given."""
+    """Boosted trees whose training a `Watcher` follows, which is their only callback."""
 
     def _stopping(self, valid: TrainingSet | None, context: TrainingContext, judged: Any = None) -> EarlyStopping:
         watcher: Any = context.callbacks[0]
@@ -122,7 +122,7 @@ class WatchedMART(WatchedTrees, MART):
     """The ranker of the objective rank_xendcg."""
 
     def _unit(self, train: TrainingSet) -> float:
-        return 1.0  # trees go on from scores as they are, as LightGBM's do
+        return 1.0  # trees start from scores in their own unit, as LightGBM's do
 
 
 WATCHED: dict[type[BoostedTrees], type[WatchedTrees]] = {LambdaMART: WatchedLambdaMART, MART: WatchedMART}
