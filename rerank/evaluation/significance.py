@@ -39,9 +39,7 @@ def randomisation_p_values(differences: Floats, samples: int = SAMPLES, seed: in
     B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero, Statistical Applications in Genetics and
     Molecular Biology 9(1), 2010.
     """
-    sizes = np.sort(
-        np.abs(differences), axis=0
-    )  # neither the order of the queries nor the sign of the differences has an effect
+    sizes = np.sort(np.abs(differences), axis=0)  # neither the order of queries nor signs have an effect
     observed = np.abs(differences.sum(axis=0)) * (1.0 - ROUNDING)
     exhaustive = len(differences) < 63 and 2 ** len(differences) <= samples
     blocks = _all_signs(len(differences)) if exhaustive else _drawn_signs(len(differences), samples, seed)
@@ -219,9 +217,7 @@ def _wilcoxon_p_value(difference: Floats) -> float:
     changed = difference[difference != 0.0]
     if len(changed) > MOST_RANKED:
         return float(wilcoxon(difference).pvalue)
-    ranks = np.rint(2.0 * rankdata(np.abs(changed))).astype(
-        np.int64
-    )  # doubled, so that the mean ranks of ties are whole numbers
+    ranks = np.rint(2.0 * rankdata(np.abs(changed))).astype(np.int64)  # doubled: whole numbers, also for ties
     shares = np.ones(1)  # of all patterns of signs, by the doubled sum of the ranks of wins
     for rank in ranks.tolist():
         shares = 0.5 * (np.pad(shares, (0, rank)) + np.pad(shares, (rank, 0)))

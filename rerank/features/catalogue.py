@@ -18,7 +18,7 @@ from rerank.types import Passages, counted
 
 
 def template() -> str:
-    """Return the default recipe as TOML; a line in comments shows an option and its default or an example."""
+    """Return the default recipe as TOML; lines in comments show options, each with its default or an example."""
     on_request = [name for name, member in known_families().items() if member.on_request]
     learned = ", ".join(history_family_names())
     parameters = {key: value for key, value in Recipe().to_dict().items() if isinstance(value, float)}

@@ -3,8 +3,8 @@
 A measure is a small frozen object with the name that ir_measures gives it (`nDCG@10`). Its inputs are the labels in
 rank order and the ideal labels (all positive labels of the query, best first, from the qrels).
 
-Every measure that can be trained for rises, or stays equal, when the document with the larger label of two swapped
-documents moves up. |ΔM| is 0 for documents of equal label or equal gain.
+When two documents are swapped so that the one with the larger label moves up, a measure that can be trained for
+rises or stays equal. |ΔM| is 0 for documents of equal label or equal gain.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.metrics.parameters import REL, declared
 from rerank.metrics.ranked_lists import RankedLists, within
 from rerank.metrics.recomputed import fill_by_recomputing
@@ -89,7 +89,7 @@ class Measure(ABC):
     needs_cutoff : bool
         Whether a cutoff is needed.
     with_cutoff : str
-        Names, with `{0}` for the cutoff, of measures that take the place of one that allows none.
+        Names, with `{0}` for the cutoff, of measures to use in place of this one, which allows no cutoff.
     at : str
         Field that follows `@` in the name.
     asks_judged : bool
@@ -124,12 +124,13 @@ class Measure(ABC):
         if cutoff is not None and not self.takes_cutoff:
             others = f", of all that is retrieved, or {self.with_cutoff.format(cutoff)}" if self.with_cutoff else ""
             raise InvalidInputError(
-                f"measure {self.symbol}: expected no cutoff, got {cutoff!r}. Write {self.symbol}{others}."
+                f"measure {self.symbol}: expected no cutoff, got {shown(cutoff)}. Write {self.symbol}{others}."
             )
         is_whole = isinstance(cutoff, int | np.integer) and not isinstance(cutoff, bool) and cutoff >= 1
         if not is_whole and (cutoff is not None or self.needs_cutoff):
             raise InvalidInputError(
-                f"measure {self.symbol}: expected a cutoff of at least 1, got {cutoff!r}. Write e.g. {self.symbol}@10."
+                f"measure {self.symbol}: expected a cutoff of at least 1, got {shown(cutoff)}. Write e.g. "
+                f"{self.symbol}@10."
             )
 
     @property
@@ -192,9 +193,9 @@ class Measure(ABC):
     def fill_swap_deltas(self, lists: RankedLists, out: Floats, out_ptr: Ints) -> None:
         """Fill `out` with |ΔM_ij| of swapping ranks i and j of each query, for i among its first ranks and any j > i.
 
-        Query q with n documents has out[out_ptr[q] : out_ptr[q + 1]], a row of n numbers for each of these i, of which
-        those up to i are not read; out_ptr is int64 (n_queries + 1,). Training reads the swap weights of a separable
-        measure in place of this.
+        Query q with n documents has out[out_ptr[q] : out_ptr[q + 1]], which is a row of n numbers for each i; numbers
+        with j <= i are not read; out_ptr is int64 (n_queries + 1,). For a separable measure, training
+        reads its swap weights and does not call this method.
 
         A measure without a formula is computed again after every swap of two different labels, which takes tenths of a
         second for a list of 1,000 documents (`benchmarks swaps`).

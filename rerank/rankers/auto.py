@@ -35,10 +35,10 @@ from rerank.runtime.sums import mean
 from rerank.types import Floats
 
 LINEAR = "plackettluce(C=0.01)"
-OWN_SIZES = "lambdamart"  # whose sizes follow the number of queries
+OWN_SIZES = "lambdamart"  # sizes of its trees follow the number of queries
 TREES = "lambdamart(num_leaves=15, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
-ERRORS = 2  # standard errors by which a single member has to be better than all: with few queries one is chance
-ITERATED = "n_estimators"  # of the members whose number of iterations early stopping finds
+ERRORS = 2  # standard errors by which a single member has to beat all together; by one it may do so by chance
+ITERATED = "n_estimators"  # parameter of members whose number of iterations early stopping finds
 
 
 @register("auto")
@@ -130,7 +130,7 @@ class Auto(Combination):
         return new_members(f"{LINEAR}, {trees}" if self.members is None else self.members, {**common, **rounds})
 
     def _cross_validated(self, data: TrainingSet, members: Sequence[Ranker]) -> tuple[Floats, list[Ranker | None]]:
-        """Return what each member adds to the base on held-out queries, (n_rows, n_members), and the last fold's.
+        """Return what members add to the base on held-out queries, (n_rows, n_members), and the last fold's rankers.
 
         Members whose number of iterations is not given stop early on the fold that is held out, and are set to the
         mean of the folds' numbers.
@@ -152,7 +152,14 @@ class Auto(Combination):
         validates: bool,
         context: TrainingContext,
     ) -> tuple[list[Floats], list[Floats], EarlyStopping]:
-        """Return scores and members' weights of the candidates up to a callback's stop, and what followed them."""
+        """Return scores (n_rows,) and members' weights of each candidate, and the object that measured them.
+
+        Candidates after a callback's stop are left out.
+
+        judged     rows on which the candidates are measured
+        added      (n_rows, n_members) float64 scores of the members
+        validates  whether the rows are validation data
+        """
         measure = parse_measure(self.metric)
         stopping = EarlyStopping(judged if validates else None, measure, len(candidates), context.callbacks)
         base = WeightedBase(judged, measure) if judged.start_scores.any() else None
@@ -171,7 +178,7 @@ class Auto(Combination):
         return mixtures, weights, stopping
 
     def _best(self, data: TrainingSet, mixtures: Sequence[Floats]) -> tuple[int, list[float]]:
-        """Return the number of the candidate that cross-validation takes, 0 for the base, and each one's metric."""
+        """Return the number of the candidate that cross-validation chooses, 0 for the base, and all their metrics."""
         validation = Validation(data, parse_measure(self.metric))
         values = [validation.values(scores) for scores in mixtures]
         weights = data.weights if data.weights.any() else np.ones(len(data.weights))
@@ -212,13 +219,13 @@ def _name(candidate: list[int]) -> str:
 
 
 def _is_open(member: Ranker) -> bool:
-    """Return whether early stopping finds a member's number of iterations: it is not a given one."""
+    """Return whether early stopping finds a member's number of iterations, as it is at its default."""
     declared = declared_parameters(type(member)).get(ITERATED)
     return declared is not None and bool(getattr(member, ITERATED) == declared.default)
 
 
 def _mixing(data: TrainingSet, held_out: Floats) -> Floats:
-    """Return the weights, which sum to 1, with which members' scores have equal deviations inside queries."""
+    """Return weights (n_members,), of sum 1, that give the columns of held_out equal deviations inside queries."""
     deviations = [deviation_in_queries(column, data.query_ptr) for column in held_out.T]
     inverse = np.array([1.0 / deviation if deviation > 0.0 else 0.0 for deviation in deviations])
     return inverse / inverse.sum() if inverse.any() else np.full(len(inverse), 1.0 / max(len(inverse), 1))

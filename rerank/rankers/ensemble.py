@@ -1,4 +1,4 @@
-"""Many rankers at once: a second stage, trained with LambdaRank, joins their scores (Burges 2010, section 7.1)."""
+"""Many rankers at once: a second stage, trained with LambdaRank, combines their scores (Burges 2010, section 7.1)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from rerank.runtime.progress import track
 from rerank.types import Floats, Ints, RankingData, numbered_names
 from rerank.types.ranking_data import BOTH, UNLISTED
 
-DEPTH = 30  # that gradients look at
-RIDGE = 1e-3  # share of each weight's own curvature: members with equal scores get equal weights
+DEPTH = 30  # ranks to which gradients consider pairs
+RIDGE = 1e-3  # share of each weight's own curvature: with it, members with equal scores get equal weights
 
 
 def _centred(train: TrainingSet) -> tuple[Floats, Floats]:
-    """Return members' scores less their means in each query, of deviation 1, (n_rows, n_members), and their scales."""
+    """Return members' scores less each query's mean and by their scale, (n_rows, n_members), and the scales."""
     inputs = train.X[train.order].astype(np.float64)
     inputs -= inputs.min(axis=0)  # a constant column is 0 exactly
     scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0)
@@ -47,14 +47,14 @@ def newton_step(objective: LambdaObjective, inputs: Floats, weights: Floats) -> 
     objective.gradients(product(inputs, weights), grad, hess)
     curvature = gram(inputs, hess)
     sizes = np.sqrt(np.diag(curvature))
-    sizes = np.where(sizes > 0.0, sizes, 1.0)  # a member that parts no pair has neither gradient nor curvature
+    sizes = np.where(sizes > 0.0, sizes, 1.0)  # where scores do not differ in any pair, the gradient is 0, too
     correlations = curvature / np.outer(sizes, sizes)
     slope = cross_product(grad[:, None], inputs)[0]
     return product(inverse(correlations + RIDGE * np.eye(len(sizes))), slope / sizes) / sizes
 
 
 SECOND = ("linear", "boosted")
-SEEDS = 1000  # between the seed of the members and that of the folds
+SEEDS = 1000  # distance of the seed of the folds from that of the first member
 
 
 @register("ensemble")
@@ -71,12 +71,12 @@ class Ensemble(Combination):
 
     Each step of the linear stage is w - learning_rate (H + ridge)^-1 g with g = F'lambda and H = F'diag(h)F, h the
     curvature of each document (Burges 2010, sections 4 and 7), F the members' scores less their means in each query.
-    Newton's matrix has the cross terms of the pairs, too: steps are .2 to 1.3 times as long as Newton's. A step does
-    not depend on constants added to members' scores nor on their scale; the ridge is a share of H's own diagonal. A
-    weight of a member with monotone constraints is set to 0 where a step makes it negative: the sum would go against
-    the constraints. The first weights are equal, of members' scores divided by their standard deviations. Of all
-    weights, none at all (the base itself) and the equal ones included, the best by the measure are kept: on the
-    validation queries where there are some, else on the held-out scores themselves.
+    Newton's matrix also has the cross terms of the pairs; steps here are 0.2 to 1.3 times as long as Newton's. A step
+    does not depend on constants added to members' scores nor on their scale; the ridge is a share of H's own diagonal.
+    The weight of a member with monotone constraints is set to 0 where a step makes it negative, as the sum would go
+    against the constraints. The first weights are equal, for members' scores divided by their standard deviations. Of
+    the weights of all steps, the equal ones and all 0 (the base itself) included, the best by the measure are kept: on
+    the validation queries where there are some, else on the held-out scores themselves.
 
     The winning system of the Yahoo! challenge had the members "8*lambdamart(subsample=0.5), 2*lambdarank,
     2*logisticregression".
@@ -121,7 +121,7 @@ class Ensemble(Combination):
     learned: ClassVar[Mapping[str, Any]] = {**Combination.learned, "stage": Ranker | None}
 
     def _read(self, X: Any) -> Any:
-        """Return rows; refuse sparse ones where a member reads what they do not list as missing, as others read 0."""
+        """Return rows; refuse sparse ones where a member reads unlisted values as missing: the other members read 0."""
         rows = super()._read(X)
         zeros = rows.zeros if isinstance(rows, RankingData) else zeros_of(rows)
         members = getattr(self, "members_", self.members)
@@ -149,7 +149,7 @@ class Ensemble(Combination):
     def _learn_stage(
         self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext, rising: Sequence[bool]
     ) -> None:
-        """Learn from members' scores; the result may not fall with those of the members that are `rising`."""
+        """Learn from members' scores; the result may not fall as the score of a member that is `rising` rises."""
         self.weights_ = np.empty(0)
         self.stage_: Ranker | None = None
         if self.second == "linear":
@@ -181,7 +181,7 @@ class Ensemble(Combination):
         stopping = self._stopping(followed, context, None if base is None else base.best_of)
         held_out = followed.X[followed.order].astype(np.float64)
         self.weights_ = np.zeros(len(scales))
-        weights = np.full(len(scales), 1.0 / len(scales))  # of the inputs; of the members: / scales
+        weights = np.full(len(scales), 1.0 / len(scales))  # of the inputs; / scales, of the members' scores
         for _ in range(self.n_estimators):
             if stopping.add(product(held_out, weights / scales)):
                 self.weights_ = weights / scales
@@ -211,7 +211,7 @@ class Ensemble(Combination):
         return product(shares, self.weights_) if self.stage_ is None else self.stage_._scores(shares)
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        """Add the members' contributions, weighted as their scores are; the score is linear in these."""
+        """Add the members' contributions, weighted as the members' scores."""
         if self.stage_ is not None:
             raise InvalidInputError(
                 "contributions: expected an ensemble with a linear second stage, got a boosted one. Train it with "

@@ -51,7 +51,7 @@ class ImportedTrees(ForestRanker, Imported):
     divisor_ : float
         What the sum is divided by: the number of trees where their owner takes the mean, else 1.
     zero_missing_ : (m,) int64
-        Features of which 0 (in LightGBM, a size of up to 1e-35) is read as missing.
+        Numbers of the features of which 0 (in LightGBM, also a size of up to 1e-35) is read as missing.
     missing_values_ : (m,) float64
         Numbers that are read as missing in all features, as XGBoost's `missing`.
     unlisted_missing_ : bool
@@ -100,7 +100,7 @@ class ImportedTrees(ForestRanker, Imported):
         return cls._of(feature_names, recipe, learned)
 
     def _as_trained(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return names of features with _ for blanks where a model of LightGBM, which stores names so, has them."""
+        """Return feature names, with _ for blanks where a model of LightGBM has them so."""
         if self.source_ != "lightgbm":
             return names
         known = set(self.feature_names_)
@@ -108,7 +108,7 @@ class ImportedTrees(ForestRanker, Imported):
         return changed if len(set(changed)) == len(changed) else names
 
     def _names_of(self, data: RankingData) -> tuple[str, ...]:
-        """Return the names that features of data have in the model, for LETOR rows its numbers."""
+        """Return the names that the data's features have in the model; for LETOR rows, the model's numbers."""
         return super()._names_of(self._numbered_as_trained(data))
 
     def _read(self, X: Any) -> Any:
@@ -123,7 +123,7 @@ class ImportedTrees(ForestRanker, Imported):
         return super()._matrix(feature_matrix(X, np.nan) if filled else X)
 
     def _matching(self, data: RankingData) -> RankingData:
-        """Return the data with the model's features; what a row does not list is missing where the owner says so."""
+        """Return the data with the model's features; unlisted values are missing if `unlisted_missing_`."""
         matching = super()._matching(self._numbered_as_trained(data))
         if not self.unlisted_missing_ or data.zeros is None:
             return matching
@@ -142,7 +142,8 @@ class ImportedTrees(ForestRanker, Imported):
     def _numbered_as_trained(self, data: RankingData) -> RankingData:
         """Return LETOR rows that list fewer features than the model has, with the model's numbers of columns.
 
-        LightGBM and XGBoost number columns from 0, so that one that they trained on such a file has one column more.
+        LightGBM and XGBoost number columns from 0, so that a model that they trained on such a file has one column
+        more.
         """
         n_features = self.n_features_in_
         by_number = data.zeros is not None and tuple(self.feature_names_) == numbered_names(n_features)
@@ -159,7 +160,7 @@ class ImportedTrees(ForestRanker, Imported):
         return replace(data, feature_names=numbered_names(data.n_features + 1)[1:])
 
     def _with_missing(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the rows with NaN where their owner reads another value as missing."""
+        """Return the rows with NaN where the model's library reads another value as missing."""
         if len(self.missing_values_):
             return np.where(np.isin(X, self.missing_values_.astype(np.float32)), np.float32(np.nan), X)
         if not len(self.zero_missing_):

@@ -13,7 +13,7 @@ from rerank.rankers.registry import register
 from rerank.runtime.fields import check_length
 from rerank.types import Floats, counted
 
-LARGEST_VALUE = 1e18  # of a feature that is weighed: larger ones count as this, so that scores stay within float32
+LARGEST_VALUE = 1e18  # larger values of a feature count as this one, so that scores stay within float32
 
 
 @register("importedlinear", is_trained=False)
@@ -21,8 +21,8 @@ LARGEST_VALUE = 1e18  # of a feature that is weighed: larger ones count as this,
 class ImportedWeights(Imported):
     """Weights of features that another system learned; made by `rerank.import_model`, not by `fit`.
 
-    The score of a row is constant + sum of weight * value; a missing value counts as 0, one of a size
-    beyond 1e18 as 1e18.
+    The score of a row is constant + sum of weight * value; a missing value counts as 0, and one whose
+    size is above 1e18 as 1e18 with its sign.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class ImportedWeights(Imported):
         constant: float = 0.0,
         recipe: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Return a fitted ranker of these weights; the arguments are the attributes above.
+        """Return a fitted ranker with the attributes above.
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
@@ -84,7 +84,7 @@ class ImportedWeights(Imported):
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = np.zeros(len(X))
-        for column, weight in enumerate(self.weights_.tolist()):  # in the owner's order, rows by themselves
+        for column, weight in enumerate(self.weights_.tolist()):  # summed in the other system's order
             scores += weight * _known_values(X[:, column])
         return scores + self.constant_
 
@@ -97,5 +97,5 @@ class ImportedWeights(Imported):
 
 
 def _known_values(X: NDArray[np.float32]) -> Floats:
-    """Return values as float64, 0 where they are missing."""
+    """Return values as float64 within LARGEST_VALUE, 0 where they are missing."""
     return np.nan_to_num(X.astype(np.float64)).clip(-LARGEST_VALUE, LARGEST_VALUE)

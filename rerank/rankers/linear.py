@@ -30,8 +30,8 @@ from rerank.runtime.sums import total
 from rerank.types import Floats, Ints, query_rows
 
 TOLERANCE = 1e-6  # share of the weights' norm by which the minimum may be missed
-ROWS_A_WEIGHT = 8  # that a guess of the Hessian is made of
-WIDEST_HESSIAN = 1000  # inputs
+ROWS_A_WEIGHT = 8  # rows for each weight, from which the Hessian is estimated
+WIDEST_HESSIAN = 1000  # most weights for which the whole Hessian is inverted
 TINY = 1e-12
 WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
 Weights = TypeVar("Weights")  # an array, or a net
@@ -60,9 +60,9 @@ class StandardizedRanker(Ranker):
         valid: TrainingSet | None,
         context: TrainingContext,
     ) -> Weights:
-        """Return the best weights on the validation data, of the first and those of each iteration; else the last ones.
+        """Return the best weights on the validation data, of the first and each iteration's; without it, the last.
 
-        scores  of inputs under weights, which are added to the start scores in this unit
+        scores  returns the scores of inputs under weights; times `unit`, they are added to the start scores
         """
         stopping = self._stopping(valid, context)
         if valid is not None:
@@ -103,7 +103,7 @@ class LinearRanker(StandardizedRanker):
     def feature_importances_(self) -> Floats:
         """Size of each feature's weight on standardized values, (n_features,) float64.
 
-        The weight of the input that says whether the feature is missing is added.
+        It includes the weight of the input that says whether the feature is missing.
         """
         return np.bincount(self.standardizer_.features, np.abs(self.weights_), self.n_features_in_).astype(np.float64)
 
@@ -169,7 +169,7 @@ class LinearCostRanker(LinearRanker):
         self.intercept_ = unit * float(best[n_inputs:].sum()) - centre
 
     def _weights_near(self, near: LinearCostRanker, unit: float, centre: float) -> Floats:
-        """Return the weights (n_weights,) of a ranker as weights of the inputs here; 0 for what it does not read."""
+        """Return another ranker's weights (n_weights,) as weights of the inputs here; 0 for inputs new to it."""
         other = near.standardizer_
         own = self.standardizer_
         slopes = np.zeros((2, self.n_features_in_))  # of a feature's values, and of missing ones
@@ -185,7 +185,7 @@ class LinearCostRanker(LinearRanker):
 def _slope(objective: LabelCost, base: Floats) -> float:
     """Return the factor with which base scores (n_rows,), in units of their spread, cost least, up to a constant.
 
-    It is looked for between 1/30 and 30; 1 for a cold start.
+    The factor is between 1/30 and 30; 1 for a cold start.
     """
     if not base.any():
         return 1.0
@@ -209,7 +209,7 @@ def _slope(objective: LabelCost, base: Floats) -> float:
 
 
 def least_convex(derivative: Callable[[float], float], low: float, high: float) -> float:
-    """Return where between two numbers a convex function is least, from its derivative."""
+    """Return the number between low and high at which a convex function is least, from its derivative."""
     from scipy.optimize import brentq
 
     if derivative(high) <= 0.0:
@@ -248,10 +248,10 @@ class Cost:
         return 0.5 * array_dot(free, free) + self._C * cost, free + self._C * slope
 
     def inverse_hessian(self) -> Guess:
-        """Return what multiplies (n_weights,) with about the inverse Hessian at the weights that were given last.
+        """Return a function that multiplies (n_weights,) by about the inverse Hessian at the last given weights.
 
-        It is that of some of the rows, by the objective's `hess`; where inputs are more than a thousand, of the
-        diagonal alone. Where a constant changes no cost, inputs count by their distance from their query's mean.
+        The Hessian is estimated from some of the rows, by the objective's `hess`; for more than a thousand weights,
+        only its diagonal. Where a constant changes no cost, inputs count by their distance from their query's mean.
         """
         rows, curvatures = _drawn(self._hess, ROWS_A_WEIGHT * self.n_weights)
         inputs = np.ones((len(rows), self.n_weights))
@@ -267,7 +267,7 @@ class Cost:
 def _drawn(curvatures: Floats, n_draws: int) -> tuple[Ints, Floats]:
     """Return some rows, ascending, and their curvatures, whose sum is that of all rows.
 
-    Draws are the same curvature apart: rows with much of it are drawn for certain, of the others each nth.
+    Rows are drawn at equal steps of the cumulated curvature: a row with more curvature than a step is always drawn.
     """
     if len(curvatures) <= n_draws:
         return np.arange(len(curvatures)), curvatures
@@ -286,6 +286,6 @@ def _query_means(inputs: Floats, weights: Floats, query: Ints) -> Floats:
 
 
 def linear_scores(weights: Floats, inputs: NDArray[np.float32]) -> Floats:
-    """Return inputs (n_rows, n_inputs) times weights, (n_rows,) float64; one weight more is an intercept."""
+    """Return inputs (n_rows, n_inputs) times weights, (n_rows,) float64; one more weight is an intercept."""
     n_inputs = inputs.shape[1]
     return product(inputs, weights[:n_inputs]) + weights[n_inputs:].sum()  # type: ignore[no-any-return]

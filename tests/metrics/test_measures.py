@@ -211,3 +211,8 @@ def test_one_measure_loads_its_file_alone() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.rpartition(".")[2] for name in done.stdout.split() if name.startswith("rerank.metrics.")}
     assert loaded & set(FILES.values()) == {"reciprocal"}
+
+
+def test_cutoffs_that_are_numbers_of_numpy_are_named_as_numbers() -> None:
+    with pytest.raises(InvalidInputError, match=r"expected a cutoff of at least 1, got 2\.5\. Write e\.g\. RR@10"):
+        type(parse_measure("RR"))(np.float64(2.5))

@@ -50,9 +50,9 @@ _ROCCHIO = 3
 _SIMILARITY = 4
 _OVERLAP = 8
 _CLARITY = 9
-MOST_PREFETCHED = 1024  # postings of a document
-ROUNDING = 1e-6  # of a cosine in float32: less is 0, since documents without a term in common would differ by it
-MAX_DOC_SHARE = 0.1  # terms of more documents say little: they do not enter expanded queries
+MOST_PREFETCHED = 1024  # most postings of a document that are prefetched
+ROUNDING = 1e-6  # error of a cosine in float32: smaller values are 0, or documents without a common term would differ
+MAX_DOC_SHARE = 0.1  # a term of more documents says little: it does not enter expanded queries
 _LAVRENKO = "Lavrenko & Croft, SIGIR 2001; RM3: Abdul-Jaleel et al., TREC 2004"
 _ROCCHIO_SOURCE = "Rocchio 1971; alpha and beta as in Anserini"
 _MISSING = (Missing.NO_FEEDBACK,)
@@ -231,7 +231,7 @@ def _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs):
 
 @helper()
 def _are_copies(one, other, postings, norms):
-    """Return 1 where two documents have the same terms as often, else 0; the norms of most differ."""
+    """Return 1 where two documents have the same terms equally often, else 0; most pairs differ in their norms."""
     doc_ptr, doc_terms, freqs, lengths = postings
     if norms[one] != norms[other] or lengths[one] != lengths[other]:
         return 0

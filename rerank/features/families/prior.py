@@ -1,7 +1,7 @@
 """The prior family: properties of a field that do not depend on the query.
 
-tf, len, u, idf as in the LETOR family. A common term occurs in over a tenth of the documents with the field: these are
-the stop words that the analyser did not remove.
+tf, len, u, idf as in the LETOR family. A common term occurs in over a tenth of the documents with the field: common
+terms are the stop words that the analyser did not remove.
 
 References
 ----------
