@@ -142,9 +142,7 @@ def binned_for(members: Sequence[Ranker], data: TrainingSet) -> TrainingSet:
 def learner_of(owner: Ranker, member: Ranker) -> Ranker:
     """Return an unfitted copy of a member, to learn from the data of its owner or from a part of them."""
     learner = member.unfitted_copy()
-    if not isinstance(
-        learner, Imported
-    ):  # the features of an imported model are checked before the owner's replace them
+    if not isinstance(learner, Imported):  # whose features are checked before the owner's replace them
         complete_member(owner, learner)
     return learner
 
