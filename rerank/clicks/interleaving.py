@@ -23,9 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rerank.clicks.record import Clicks, Numbers
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, Run, query_rows
+from rerank.types.data_frames import is_whole
 from rerank.types.intervals import percentile_shares
 
 SAMPLES = 10_000  # of sessions
@@ -42,9 +43,9 @@ class InterleavingResult:
     first, second : str
         Names of the rankers, in alphabetical order.
     wins, losses, ties : int
-        Sessions in which the first ranker has more credit than the second, less, or as much.
+        Number of sessions in which the first ranker has more credit than the second, less, or as much.
     difference, low, high : float
-        Credit of the first ranker less that of the second, per session, and its 95 % bootstrap interval by session.
+        Credit of the first ranker minus that of the second, per session, and its 95 % bootstrap interval by session.
     p_value : float
         Two-sided sign test over the sessions that are no ties; 1 where all are.
 
@@ -70,13 +71,13 @@ class AssignmentResult:
     first, second : str
         Names of the rankers, in alphabetical order.
     sessions : tuple of int
-        Sessions of each.
+        Number of sessions of each ranker.
     means : tuple of float
         Mean of 1 / rank of the first click, over the sessions of each, 0 for a list without a click.
     difference, low, high : float
-        First mean less the second, and its 95 % bootstrap interval by session.
+        First mean minus the second, and its 95 % bootstrap interval by session.
     p_value : float
-        Welch's t-test, two-sided.
+        Welch's t-test, two-sided; NaN where a ranker has one session alone.
 
     """
 
@@ -108,7 +109,8 @@ def experiment_result(
     Returns
     -------
     InterleavingResult or AssignmentResult
-        The result. Lists that are not of the experiment do not count.
+        The result. Rows of other rankers do not count, nor, where the log has credits and interleaved lists, do lists
+        of one ranker without credit.
 
     Raises
     ------
@@ -136,30 +138,36 @@ def experiment_result(
 
 def _of_two(clicks: Clicks, rankers: Sequence[str] | None) -> tuple[Clicks, Ints, tuple[str, str]]:
     """Return the rows of two rankers, the side of each, 0 or 1, and their names in alphabetical order."""
-    known = [] if clicks.ranker is None else _rankers_compared(clicks.ranker, clicks)
-    names = known if rankers is None else sorted(rankers)
-    if clicks.ranker is None or len(set(names)) != 2 or not set(names) <= set(clicks.rankers):
+    known = [] if clicks.ranker is None else _rankers_compared(clicks, clicks.ranker)
+    names = known if rankers is None else sorted(set(rankers))
+    if clicks.ranker is None or len(names) != 2 or not set(names) <= set(_rankers_of(clicks, clicks.ranker)):
+        of_names = "" if rankers is None else f" of the names {shown(names)}"
         raise InvalidInputError(
-            f"interleaving: expected a log with two rankers, got {len(known)} ({', '.join(known) or 'none'}). Write "
-            "the side that added each document as its ranker, and name two where there are more: "
-            "rerank.experiment_result(clicks, ['A', 'B'])."
+            f"interleaving: expected a log with two rankers{of_names}, got {len(known)} "
+            f"({', '.join(known) or 'none'}). Write the side that added each document as its ranker, "
+            "and name two where there are more: rerank.experiment_result(clicks, ['A', 'B'])."
         )
     first, second = (clicks.rankers.index(name) for name in names)
     own = np.flatnonzero((clicks.ranker == first) | (clicks.ranker == second))
     return clicks.select(own), (clicks.ranker[own] == second).astype(np.int64), (names[0], names[1])
 
 
-def _rankers_compared(ranker: Numbers, clicks: Clicks) -> list[str]:
-    """Return the names of the rankers to which a click of some list counts, or else of all, in alphabetical order."""
+def _rankers_compared(clicks: Clicks, ranker: Numbers) -> list[str]:
+    """Return the names of the rankers whose documents have credit; of all rankers where no document has credit."""
     if clicks.credit is not None and clicks.credit.any():
         ranker = ranker[clicks.credit > 0.0]
+    return _rankers_of(clicks, ranker)
+
+
+def _rankers_of(clicks: Clicks, ranker: Numbers) -> list[str]:
+    """Return the names of the rankers of some rows, in alphabetical order."""
     return sorted(clicks.rankers[number] for number in np.unique(ranker).tolist())
 
 
 def _interleaved(
     names: tuple[str, str], credit: Floats, samples: int, random: np.random.Generator
 ) -> InterleavingResult:
-    """Return the result of sessions, whose credit is positive where the first ranker has more."""
+    """Return the result of sessions; their credit (n_sessions,) is positive where the first ranker has more."""
     from scipy.stats import binomtest
 
     wins = int((credit > 0).sum())
@@ -173,6 +181,7 @@ def _interleaved(
 def _assigned(
     clicks: Clicks, names: tuple[str, str], session: Ints, sides: Ints, samples: int, random: np.random.Generator
 ) -> AssignmentResult:
+    """Return the result of an A/B test; the session and the side of each row, (n_rows,), are numbers from 0."""
     from scipy.stats import ttest_ind
 
     starts = clicks.list_ptr[:-1]
@@ -192,7 +201,7 @@ def _assigned(
 
 
 def _bootstrap_means(values: Floats, samples: int, random: np.random.Generator) -> Floats:
-    """Return means of values, rounded so that few differ, drawn with replacement, (samples,)."""
+    """Return the means, (samples,), of values drawn with replacement; values are rounded, so that few differ."""
     distinct, times = np.unique(np.round(values, DIGITS), return_counts=True)
     drawn = random.multinomial(len(values), times / len(values), samples)
     return np.asarray(drawn @ distinct / len(values), dtype=np.float64)
@@ -218,8 +227,8 @@ class Interleaved(NamedTuple):
 
 
 def _best_first(ranking: Sequence[str] | Mapping[str, float]) -> list[str]:
-    """Return the documents of a ranking, those with scores in trec_eval's order."""
-    return list(Run.of({"query": ranking})["query"] if isinstance(ranking, Mapping) else ranking)
+    """Return the documents of a ranking, each once; documents with scores are in trec_eval's order."""
+    return list(dict.fromkeys(Run.of({"query": ranking})["query"] if isinstance(ranking, Mapping) else ranking))
 
 
 def interleave(
@@ -235,7 +244,7 @@ def interleave(
     first, second : sequence of str, or mapping of str to float
         Documents of the two rankings, best first, or with their scores, as `run[query_id]` has them.
     k : int
-        Most documents of the list.
+        Number of documents of the list, at most.
     random : numpy.random.Generator or int
         Source of chance, or its seed.
 
@@ -244,7 +253,14 @@ def interleave(
     Interleaved
         The list with sides and credits.
 
+    Raises
+    ------
+    InvalidInputError
+        If k is no whole number from 1.
+
     """
+    if not is_whole(k) or k < 1:
+        raise InvalidInputError(f"k: expected a whole number of documents from 1, got {shown(k)}. Pass e.g. 10.")
     random = np.random.default_rng(random)
     first, second = _best_first(first), _best_first(second)
     shorter = min(len(first), len(second), k)
@@ -260,7 +276,7 @@ def interleave(
         turn = int(random.integers(2))
         replies = [[name for name in remaining[1 - side] if name != remaining[side][0]] for side in range(2)]
         added = [(remaining[turn][0], turn, 1.0)]
-        if all(replies):  # whoever begins: otherwise one side alone could be credited at the second place
+        if all(replies):  # of both, whoever begins: otherwise only one side could have credit at the second place
             added.append((replies[turn][0], 1 - turn, 1.0))
         made += added[: k - len(made)]
     for side, ranking in enumerate((first, second)):  # one of them has no more

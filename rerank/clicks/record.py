@@ -56,7 +56,7 @@ class Clicks(Shown):
     rankers : tuple of str
         Names of the rankers.
     credit : ndarray of shape (n_rows,), dtype float64, optional
-        What a click counts for the ranker of an interleaved list, 0 outside of one; 1 if None.
+        What a click counts for the ranker of an interleaved list; 0 outside of such lists. None: 1 everywhere.
 
     """
 
@@ -109,9 +109,9 @@ class Clicks(Shown):
         positions : array of shape (n_rows,), int
             Position of each impression, from 1.
         clicked : array of shape (n_rows,), bool
-            Whether it was clicked.
+            Whether the document was clicked.
         session, ranker : array of shape (n_rows,), str, optional
-            Session of each impression, and what ranked its document.
+            Session of each impression, and name of the ranker of its document.
         credit : array of shape (n_rows,), float, optional
             What a click counts for the ranker of an interleaved list.
 
@@ -144,7 +144,7 @@ class Clicks(Shown):
 
     @property
     def n_positions(self) -> int:
-        """The last position of the log."""
+        """The greatest position of the log; 0 for an empty log."""
         return int(self.position.max(initial=0))
 
     @cached_property
@@ -178,7 +178,7 @@ class Clicks(Shown):
         return {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
 
     def summary(self) -> str:
-        """Return the counts.
+        """Return the numbers of impressions, clicks, lists, queries and positions.
 
         Returns
         -------
@@ -224,12 +224,12 @@ class Clicks(Shown):
 def list_order(columns: Mapping[str, NDArray[Any]]) -> tuple[Ints, int]:
     """Return the rows list by list, in the order of the lists' first rows, and how many lists may be parts of others.
 
-    The rows of a list have one query and, where there are such columns, one session and one value of `list`, and
-    positions that rise. Rows that share these are in another order than the log's where they are fewer lists in it:
-    that of their times, or, of a session in which no position is twice, of their positions. A list that begins further
-    down than others of its query and session may be the rest of another one.
+    The rows of a list have one query, one session and one value of `list` (where the log has these columns), and
+    positions that rise. Rows that share the three keep the order of the log, unless another order makes fewer lists of
+    them: the order of their times, or, for a session or list in which no position occurs twice, of their positions. A
+    list that begins further down than other lists of the same query and session may be the rest of one of them.
 
-    columns  query and position, and session, list and time where they are known, (n_rows,) each, by name
+    columns  by name, (n_rows,) each: query and position, and session, list and time where they are known
     """
     key = np.zeros(len(columns["query"]), np.int64)
     for name in ("query", *sorted({"session", "list"} & columns.keys())):
@@ -256,7 +256,7 @@ def list_order(columns: Mapping[str, NDArray[Any]]) -> tuple[Ints, int]:
 
 
 def _begins(key: Ints, position: Numbers, order: Ints) -> NDArray[np.bool_]:
-    """Return whether a list begins at each row, in an order that keeps those of a key together."""
+    """Return whether a list begins at each row, in an order that keeps the rows of each key together."""
     begins: NDArray[np.bool_] = np.diff(key[order], prepend=-1) != 0
     begins |= np.diff(position[order], prepend=0) <= 0
     return begins
@@ -294,7 +294,7 @@ def preference_pairs(clicks: Clicks) -> tuple[Preferences, Ints]:
         The pairs. With n searches that prefer the better document and m that prefer the other, the probability is
         (n + 1/2) / (n + m + 1).
     counts : ndarray of shape (n_pairs,), dtype int64
-        The number n + m of each pair.
+        The number of searches n + m of each pair.
 
     Raises
     ------
@@ -326,6 +326,7 @@ def _counted_pairs(clicks: Clicks) -> tuple[Ints, Ints]:
             "clicks: expected queries times documents squared below 2^63 for preferences, got "
             f"{len(clicks.query_ids):,} and {len(clicks.doc_ids):,}. Divide the log by query."
         )
+    size = len(clicks.doc_ids)
     firsts = clicks.list_ptr[:-1][query_rows(clicks.list_ptr)]
     rows = np.flatnonzero(clicks.clicked)
     above = rows - firsts[rows]
@@ -338,9 +339,8 @@ def _counted_pairs(clicks: Clicks) -> tuple[Ints, Ints]:
         skipped = ~clicks.clicked[higher]
         below = below[skipped]
         higher = higher[skipped]
-        size = len(clicks.doc_ids)
         own = (clicks.query[below].astype(np.int64) * size + clicks.document[below]) * size + clicks.document[higher]
-        distinct, counted = np.unique(own, return_counts=True)
+        distinct, times = np.unique(own, return_counts=True)
         keys, inverse = np.unique(np.concatenate([keys, distinct]), return_inverse=True)
-        counts = np.bincount(inverse.reshape(-1), np.concatenate([counts, counted]), len(keys)).astype(np.int64)
+        counts = np.bincount(inverse.reshape(-1), np.concatenate([counts, times]), len(keys)).astype(np.int64)
     return keys, counts

@@ -1,4 +1,4 @@
-"""Comparison of runs with a baseline: differences, the queries that changed, and the text of all of it.
+"""Comparison of runs with a baseline: differences, the queries that changed, and their presentation as text.
 
 The text is a table for the terminal, TSV, JSON or LaTeX (with booktabs).
 """
@@ -67,7 +67,7 @@ class Comparison:
     added : tuple of str
         Names of runs that nobody asked for: their p-values are corrected apart from those of the others.
     remarks : tuple of str
-        Further notes.
+        Further notes, which follow those of the comparison.
 
     """
 
@@ -108,7 +108,7 @@ class Comparison:
 
     @cached_property
     def differences(self) -> dict[str, dict[str, PairedDifference]]:
-        """`differences[run][measure]`, over the queries of both the run and the baseline, of `compared` measures."""
+        """`differences[run][measure]` of the `compared` measures, over the queries that run and baseline share."""
         vectors = {pair: self._difference(*pair) for pair in self.pairs}
         of_pairs: dict[tuple[str, str], PairedDifference] = {}
         for size in {len(vector) for vector in vectors.values()}:
@@ -145,7 +145,7 @@ class Comparison:
         return new_frame({key: [row.get(key, np.nan) for row in rows] for key in columns})
 
     def statistics(self, run: str, measure: str) -> dict[str, float]:
-        """Return every statistic of a difference to the baseline, by name, of a measure that is `compared`."""
+        """Return every statistic of a run's difference to the baseline, by name; the measure must be in `compared`."""
         figures = dict(vars(self.differences[run][measure]))
         p_values = {f"p_{test}": p_value for test, p_value in figures.pop("p_values").items()}
         return {**figures, **p_values, "p_value": self.p_values[run][measure]}
@@ -155,7 +155,7 @@ class Comparison:
         return render(self)
 
     def _repr_markdown_(self) -> str:
-        """Return the same tables for a notebook."""
+        """Return the text of `__repr__` in Markdown, for a notebook."""
         return render(self, "markdown")
 
     def changes(self, run: str, measure: str) -> list[QueryChange]:
@@ -257,11 +257,11 @@ def compare_results(
     return comparison
 
 
-MARKS = ((0.01, ("**", "††")), (0.05, ("*", "†")))  # of a better and a worse run, for corrected p-values below bounds
+MARKS = ((0.01, ("**", "††")), (0.05, ("*", "†")))  # bounds of corrected p-values; marks of better and worse runs
 MARKED = "* and **: better than {} with corrected p below 0.05 and 0.01; † and ††: worse"
 FORMATS = ("table", "tsv", "csv", "json", "latex", "markdown")
 MOST_COLUMNS = 10  # measures side by side
-_BOLD = "\ue000", "\ue001"  # private characters, which become a command when tabulate has escaped the cells
+_BOLD = "\ue000", "\ue001"  # private characters: tabulate escapes commands, so these become \textbf{...} after it
 TABLES = {"table": "simple", "latex": "latex_booktabs", "markdown": "github"}  # forms of tabulate
 
 
@@ -318,9 +318,9 @@ def _policies(comparison: Comparison) -> list[str]:
 
 
 def _exceptions(comparison: Comparison) -> list[str]:
-    """Return notes of measures without a difference, and of runs that answer other queries than the baseline."""
+    """Return notes about measures without a difference, and about runs that answer other queries than the baseline."""
     baseline = comparison.baseline
-    of_baseline = len(comparison.results[comparison.baseline].query_ids)
+    of_baseline = len(comparison.results[baseline].query_ids)
     others = [measure for measure in comparison.measures if measure not in comparison.compared]
     lines = [f"no difference of {', '.join(others)}: the figure is no mean over queries"] if others else []
     for run in comparison.systems:
@@ -365,7 +365,7 @@ def _comparison_text(comparison: Comparison, form: str) -> str:
     lines = notes(comparison)
     if comparison.pairs:
         tables.append(([difference_cells(comparison, *pair) for pair in comparison.pairs], DIFFERENCE_HEADER))
-    if form == "markdown":  # whose columns stand between bars
+    if form == "markdown":  # bars separate columns
         bare = [[[cell.replace("|", r"\|") for cell in row] for row in (header, *cells)] for cells, header in tables]
         tables = [(cells, header) for header, *cells in bare]
     parts = [text_table(cells, header, form=TABLES[form]) for cells, header in tables]
@@ -397,7 +397,7 @@ def _floating(table: str, title: str, label: str, lines: list[str]) -> str:
 
 
 def _with_best(comparison: Comparison, run: str, *means: str) -> list[str]:
-    """Return a row of `mean_rows`, its means that are the best of a measure, as they are printed, between _BOLD."""
+    """Return a row of `mean_rows` with _BOLD around the best means; means that are printed alike are equal."""
     results = comparison.results
     cells = [run]
     for measure, mean in zip(comparison.measures, means, strict=True):
@@ -425,7 +425,7 @@ def mean_rows(comparison: Comparison, marked: bool) -> list[list[str]]:
 
 
 def means_table(comparison: Comparison, rows: list[list[str]]) -> tuple[list[list[str]], list[str]]:
-    """Return the rows of `mean_rows` and their header, turned where the measures are many: a row for each of them."""
+    """Return the rows of `mean_rows` and their header; of more than MOST_COLUMNS measures, one row for each measure."""
     header = ["run", *comparison.measures]
     if len(comparison.measures) <= MOST_COLUMNS:
         return rows, header
@@ -442,7 +442,7 @@ def _per_query_table(name: str, result: EvaluationResult, form: str) -> str:
 
 
 def _lines(comparison: Comparison, per_query: bool) -> Iterator[tuple[str, str, str, str]]:
-    """Yield run, measure, query, value; query `all` is the mean, as in trec_eval, `all:...` a statistic."""
+    """Yield (run, measure, query, value); query `all` has the mean, as in trec_eval, `all:NAME` the statistic NAME."""
     for name, result in comparison.results.items():
         for measure in result.measures:
             if per_query:
@@ -470,7 +470,7 @@ def _json(comparison: Comparison, per_query: bool) -> str:
 
 
 def text_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:
-    """Yield lines `run measure query text`, separated as in the form; as comments in LaTeX."""
+    """Yield a line of run, measure, query and text for each text: CSV, or with tabs; in LaTeX, lines are comments."""
     note = "% " if form == "latex" else ""
     for run, result in results.items():
         for measure, texts in result.texts.items():

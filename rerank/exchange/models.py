@@ -39,7 +39,7 @@ from rerank.runtime.output import check_outputs, path_of, whole_file
 from rerank.trees.forest import Forest
 from rerank.types import Retriever, numbered_names
 
-_BEGINNING = 256  # bytes that tell what a file is
+_BEGINNING = 256  # number of bytes from which the kind of a file is told
 _SAVE_IT = (
     "Save the model with its library: booster.save_model('model.txt') of LightGBM, save_model('model.json') of "
     "XGBoost, save_model('model.json', format='json') of CatBoost."
@@ -189,7 +189,7 @@ def _tree_files(kind: Format, trees: TreeModel, model: Ranker, name: str, split_
 
 
 def tree_model(model: Ranker, format: str) -> TreeModel:
-    """Return the trees of a ranker, those of a base that is a ranker of trees before its own.
+    """Return the trees of a ranker; if its base is a ranker of trees, the trees of the base come first.
 
     Raises InvalidInputError, which begins with the format, for a ranker or a base that is no sum of trees.
     """
@@ -255,7 +255,7 @@ def start_of(model: Ranker) -> str | None:
 
 
 def _after(base: TreeModel, own: TreeModel, format: str) -> TreeModel:
-    """Return the sum of two models on the features of the second."""
+    """Return the sum of two models, with the trees of `base` first, on the features of `own`."""
     if len(base.zero_missing):
         raise InvalidInputError(
             f"{format}: expected a base that reads 0 as a value, got one that reads 0 as missing. Train without it."
@@ -310,7 +310,7 @@ def with_split_leaves(model: TreeModel) -> TreeModel:
 def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
     """Return the queries of a model's features for the engine of a format; log what they need.
 
-    trees  of the model, None for a linear one, which reads a missing value as 0
+    trees  trees of the model; None for a linear model, which reads a missing value as 0
     """
     engine = engine_of_format(format)
     names = tuple(model.feature_names_)
@@ -336,10 +336,10 @@ def _missing_as_zero(model: TreeModel) -> TreeModel:
 
 
 def _write_files(path: str | Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Write the model, and beside it what has its name with an ending; "-" is stdout, with nothing beside."""
+    """Write each content to the path with the ending that names it; "-" is stdout, for a single content without one."""
     if str(path) == "-" and len(files) > 1:
         raise InvalidInputError(
-            f"-: expected a file, beside which {', '.join(ending for ending in files if ending)} are written, got "
+            f"-: expected a file, next to which {', '.join(ending for ending in files if ending)} are written, got "
             "stdout. Name a file."
         )
     contents = {Path(f"{path}{ending}"): content for ending, content in files.items()}
@@ -413,7 +413,10 @@ def import_model(
 
 
 def _of_file(path: Path, format: str | None, names: tuple[str, ...] | None) -> tuple[TreeModel | LinearModel, str]:
-    """Return the model of a file, and its format; names: of the features as the user knows them."""
+    """Return the model of a file, and the name of its format.
+
+    names  the features in the order of training, as the user knows them
+    """
     named = None if format is None else format_named(format)
     if named is not None and not named.reads:
         raise cannot_say(
@@ -455,7 +458,7 @@ def _kind_of(path: Path, content: bytes) -> Format:
 def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranker | None:
     """Return the model of an estimator, or of the path of its file; None for another object.
 
-    names  of the features, for a model that numbers its own
+    names  names of the features, for a model that only numbers its features
     """
     read = _of_file(estimator, None, None) if isinstance(estimator, Path) else _of_estimator(estimator, None)
     if read is None:
@@ -464,7 +467,7 @@ def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranke
     if names is None or len(names) != model.n_features_in_:
         return model
     own = tuple(model.feature_names_)
-    # names that a system gives to columns without names
+    # Systems give such names to columns without names.
     if all(re.fullmatch(r"(?:Column_|feature_|f)?\d+", name) for name in own) or model._as_trained(names) == own:
         model.feature_names_ = names
         model.categories_ = {names[own.index(name)]: values for name, values in model.categories_.items()}
@@ -472,8 +475,8 @@ def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranke
 
 
 def _of_estimator(estimator: object, names: tuple[str, ...] | None) -> tuple[TreeModel | LinearModel, str] | None:
-    """Return an estimator's model, and its format; None where no format knows it."""
-    kind_of = type(estimator)  # CatBoost calls the method is_fitted
+    """Return an estimator's model, and the name of its format; None where no format knows the estimator."""
+    kind_of = type(estimator)  # of CatBoost, the method is called is_fitted
     is_fitted = getattr(kind_of, "__sklearn_is_fitted__", getattr(kind_of, "is_fitted", None))
     if callable(is_fitted) and not is_fitted(estimator):
         raise InvalidInputError(
@@ -510,7 +513,11 @@ def _ranker(
     recipe: Mapping[str, Any] | None,
     what: str,
 ) -> ImportedTrees | ImportedWeights:
-    """Return a model as a ranker; names: None for numbers; what: its origin, for messages."""
+    """Return a model as a ranker.
+
+    names  names of its features; None: "1", "2", ...
+    what   origin of the model, for messages
+    """
     names = names or numbered_names(model.n_features)
     if len(names) != model.n_features:
         raise InvalidInputError(

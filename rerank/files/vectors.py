@@ -28,7 +28,7 @@ def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
     Parameters
     ----------
     path : str or Path
-        A file that ends in .npy, with the ids in a file of its name that ends in .ids, or in .parquet.
+        A .npy file, whose ids are in a file of the same name that ends in .ids; or a .parquet file.
 
     Returns
     -------
@@ -64,13 +64,13 @@ def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
 
 
 def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
-    """Return ids and vectors as arrays; raise InvalidInputError for what they cannot be."""
+    """Return ids and vectors as arrays; raise InvalidInputError for broken ids, wrong shapes and infinite values."""
     labels = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
     for number, label in enumerate(labels):
         if label is None or isinstance(label, float | np.floating):
             raise InvalidInputError(
-                f"vectors: expected ids that are text or whole numbers, got {label!r} at vector {number}. Give each "
-                "vector its id."
+                f"vectors: expected ids that are text or whole numbers, got {shown(label)} at vector {number}. Give "
+                "each vector its id."
             )
     names = list(map(str, labels))
     array = np.asarray(values)
@@ -102,7 +102,7 @@ def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
 
 
 def _of_parquet(path: Path) -> tuple[list[Any], NDArray[Any]]:
-    """Return ids and vectors of a Parquet file."""
+    """Return the ids and the vectors, (n, dimensions) float64, of a Parquet file."""
     with opened_parquet(path) as file:
         table = file.read()
         columns = [next((name for name in names if name in table.column_names), None) for names in (IDS, VECTOR)]

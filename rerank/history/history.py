@@ -2,8 +2,8 @@
 
 Judged queries are in folds. The features of a query that is in the history come from the queries outside its fold,
 those of other queries from all. A fold holds whole groups of near-duplicate queries, so that no query learns from a
-copy of itself. To leave out the query alone would not do: a document has one relevant query fewer where it is relevant
-than for all other queries, which gives its label away.
+copy of itself. Leaving out only the query itself would not do: a document that is relevant to the query would then have
+one relevant query fewer than it has for every other query, which gives its label away.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rerank.files.source import check_file, open_source
 from rerank.history.judged import IndexHistory, Judged
 from rerank.history.neighbours import Neighbours, document_neighbours
 from rerank.runtime.codec import restored
-from rerank.runtime.fields import SchemaError
+from rerank.runtime.fields import SchemaError, first_repeated
 from rerank.runtime.json_files import JsonFile, checksum_of
 from rerank.types import ForwardIndex, Qrels
 from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, judged_parts, same_ids, warn_apart
@@ -34,10 +34,11 @@ from rerank.types.ranking_data import MOST_LABEL
 FOLDS = 20
 REMEDY = "Learn it again (rerank history)."
 HISTORY_FILE = JsonFile("rerank-history", "a history", (REMEDY, REMEDY))
-MANY = 30  # queries, of which two have a document in common where judgements are made for each query anew
+MANY = 30  # judged queries from which ONE_QUERY is logged: fewer may have no relevant document in common by chance
 ONE_QUERY = (
     "history: no document is relevant to two of the %d judged queries: features of judgements say which documents "
-    "another query has taken. Leave them out (--no-history, history=False) where new queries may ask for these again."
+    "another query has taken. Leave them out (--no-history, history=False) where new queries may ask for "
+    "such documents again."
 )
 
 
@@ -56,7 +57,7 @@ class History:
     labels : list of list of float
         Their labels, above 0.
     folds : list of int
-        Fold of each query.
+        Fold of each query, from 0 to FOLDS - 1.
 
     """
 
@@ -198,7 +199,7 @@ class History:
         HISTORY_FILE.write(path, self.to_dict())
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the attributes; what is made of them for an index is made anew."""
+        """Pickle the attributes alone: the result of `on` is computed again."""
         return self.to_dict()
 
     def on(self, forward: ForwardIndex, neighbours: Neighbours | None = None) -> IndexHistory:
@@ -221,7 +222,7 @@ class History:
         Raises
         ------
         InvalidInputError
-            If the index holds none of its documents.
+            If the index holds none of the relevant documents.
 
         """
         bound: IndexHistory | None = self.__dict__.get("_bound")
@@ -246,8 +247,11 @@ class History:
             raise SchemaError(f"ids that ascend, {QUERY_RULE}", "others", path="query_ids")
         for doc_ids, labels in zip(self.doc_ids, self.labels, strict=True):
             broken = first_broken(doc_ids)
-            if broken is not None or len(set(doc_ids)) < len(doc_ids):
-                raise SchemaError(f"ids that differ, {ID_RULE}", shown(broken or doc_ids[0]), path="doc_ids")
+            if broken is not None:
+                raise SchemaError(f"ids {ID_RULE}", shown(broken), path="doc_ids")
+            repeated = first_repeated(doc_ids)
+            if repeated is not None:
+                raise SchemaError("ids that differ", f"{shown(doc_ids[repeated])} twice", path="doc_ids")
             if len(labels) != len(doc_ids) or not all(0.0 < label <= MOST_LABEL for label in labels):
                 raise SchemaError("a label above 0 of each document", "others", path="labels")
         fold_of: dict[tuple[str, ...], int] = {}

@@ -117,10 +117,10 @@ class HistoryQuery:
     """A query and its candidates as the learned families need them.
 
     words, freqs  (n_known,) int64 words of the judged queries that the query has, and how often
-    weights       (n_known,) float64 weights of these words; those of all terms of the query have norm 1
+    weights       (n_known,) float64 weights of these words; the weights of all terms of the query have norm 1
     docs          (n_rows,) int64 documents of the rows; -1 for a text that the index does not hold
-    hidden        (n_hidden,) int64 judged queries that the features may not come from: those of its fold
-    vector        (dimensions,) float32 of the query in the space that the family needs, or None
+    hidden        (n_hidden,) int64 judged queries that the features may not come from: those of the query's fold
+    vector        (dimensions,) float32 vector of the query in the space that the family needs, or None
     """
 
     words: Ints
@@ -135,6 +135,7 @@ class HistoryQuery:
 class IndexHistory:
     """A history on an index.
 
+    terms     of each judged query, ascending
     of_texts  whether candidates are texts, whose ids may be those of documents of the index
     """
 
@@ -170,9 +171,9 @@ class IndexHistory:
 
     @cached_property
     def _copies(self) -> tuple[Ints, Ints]:
-        """The documents that are copies of another, judged one, ascending, and the lowest number of such a one.
+        """The documents that are copies of a judged document, ascending, and the lowest judged document of each.
 
-        Copies have equal norms: only the terms of documents with the norm of a judged one are compared.
+        Copies have equal norms: only documents with the norm of a judged document are compared by their terms.
         """
         judged = np.unique(self.judged.docs).astype(np.int64)
         digests, lowest = np.unique(digests_of(self.forward, judged), return_index=True)
@@ -216,20 +217,20 @@ class IndexHistory:
 
 @dataclass(frozen=True)
 class UnnamedHistory:
-    """A history beside texts that are no documents of its index: all of its features are missing."""
+    """The history of a model for texts that are no documents of its index: all of its features are missing."""
 
     checksum: str
 
 
 def _is_among(values: NDArray[Any], some: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether each value is one of some, which ascend."""
+    """Return whether each value is in `some`, whose values ascend."""
     if not len(some):
         return np.zeros(len(values), np.bool_)
     return np.asarray(some[np.minimum(np.searchsorted(some, values), len(some) - 1)] == values)
 
 
 def digests_of(forward: ForwardIndex, docs: Ints) -> NDArray[np.uint64]:
-    """Return the digests of the terms of documents and of how often they have them, (k,) uint64; 0 for -1."""
+    """Return a digest of the terms and frequencies of each document, (k,) uint64; 0 for the document -1."""
     out = np.zeros(len(docs), np.uint64)
     _fill_digests(*postings(forward.fields[CONTENTS]), np.asarray(docs, np.int64), out)
     return out

@@ -22,9 +22,9 @@ from rerank.runtime.threads import in_threads, kernel_threads, row_parts
 from rerank.types import CONTENTS, ForwardIndex, pointers, query_rows
 from rerank.types.query_rows import by_number
 
-TERMS = 40  # heaviest terms of a document that are kept
-NEAREST = 20  # documents of each document
-MOST_WITH_TERM = 1 << 14  # documents of a term that are compared with each other; terms of more are left out
+TERMS = 40  # number of heaviest terms of a document that are kept
+NEAREST = 20  # number of neighbours of each document
+MOST_WITH_TERM = 1 << 14  # documents; a term that more documents have is left out of the comparison
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Neighbours:
 
 
 def document_neighbours(forward: ForwardIndex, threads: int | None = None) -> Neighbours:
-    """Return the nearest documents of each document by the cosine of v(d), but for those of cosine 0.
+    """Return the nearest documents of each document by the cosine of v(d); documents of cosine 0 are left out.
 
     The number of threads changes nothing.
     """

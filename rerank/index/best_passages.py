@@ -1,4 +1,4 @@
-"""The passage of a document, stored or handed over, that fits a query best."""
+"""The passage that fits a query best, of a document of the index or of a text."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -21,7 +21,7 @@ from rerank.lucene.texts import UnusableTextError
 from rerank.types import Ints, Run, Topics, id_array
 from rerank.types.retriever import CONTENTS, Passage, Passages
 
-_AT_ONCE = 256  # texts in memory
+_AT_ONCE = 256  # number of texts in memory
 
 
 def run_passages(index: BoundIndex, run: Run, topics: Topics) -> list[Passage]:
@@ -36,7 +36,7 @@ def run_passages(index: BoundIndex, run: Run, topics: Topics) -> list[Passage]:
 
 
 def document_passages(index: BoundIndex, query: str, numbers: Ints) -> list[Passage]:
-    """Return the best passage of each of some documents of the index, by number, for a query."""
+    """Return the best passage for a query of each document of the index, given by number."""
     (terms,), field = index.analyser.analyze([query]), index.main_field
     return [
         passage
@@ -46,7 +46,7 @@ def document_passages(index: BoundIndex, query: str, numbers: Ints) -> list[Pass
 
 
 def stored_texts(index: BoundIndex, numbers: Ints, field: str) -> list[str]:
-    """Return a field of documents of the index, by number, with blanks for NUL; refuse an index without documents."""
+    """Return a field's text in each document, given by number, with blanks for NUL; refuse an index without texts."""
     if field == CONTENTS:
         texts = index.document_texts(numbers)
     else:

@@ -1,7 +1,7 @@
 """A model on an index: the one place where scores of documents of an index, and of texts, are computed.
 
 Binding checks what depends on no query: the recipe of the model's features, the index that it was trained on, and the
-history, vectors and encoder that it needs. Candidates and scores to start from are checked where they are given.
+history, vectors and encoder that it needs. Candidates and base scores are checked by the methods that take them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +33,7 @@ from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.retrieval.tail import with_tail
 from rerank.retrieval.union import UnionRun
 from rerank.types import Floats, Ints, RankingData, Retriever, Run, Topics, trec_order
+from rerank.types.data_frames import is_whole
 from rerank.types.order import position_order
 from rerank.vectors.scorer import Scorer
 
@@ -82,13 +83,13 @@ class BoundModel:
     Parameters
     ----------
     index : Index or Collection
-        The index, with the history that the model holds; for texts, a collection may take its place.
+        The index, with the history that the model holds. A collection without documents can rank texts alone.
     model : Ranker
         The model.
     recipe : Recipe
-        Its features.
+        How the model's features are computed.
     candidates : Candidates
-        The sources that it, or its base model, was trained on; BM25 where none are stored.
+        The sources that the model, or its base model, was trained on; BM25 where none are stored.
 
     """
 
@@ -99,10 +100,10 @@ class BoundModel:
 
     @classmethod
     def of(cls, index: Collection, model: Ranker | str | Path, *, union: bool = True) -> Self:
-        """Return a fitted ranker, that of a file, or "unsupervised", on an index.
+        """Bind a model to an index: a fitted ranker, the file of one, or "unsupervised".
 
         union  as for `unsupervised_model`
-        Raises ModelMismatchError or InvalidInputError for a model that does not fit the index or its resources.
+        Raises ModelMismatchError or InvalidInputError for a model that does not fit the index or the index's resources.
         """
         model = applied_model(model, index, union=union)
         index.check_model(model)
@@ -124,18 +125,18 @@ class BoundModel:
     def depth(self, k: int | None, run: RunLike | None = None) -> int:
         """Return the number of documents per query and source that are reranked.
 
-        k    None is that of the model's training, for candidates of as many sources
-        run  the candidates, where these are given
+        k    None: as in the model's training if the candidates are alike, of one source or a union; otherwise DEPTH
+        run  the candidates; None: they are retrieved
         """
         if k is None:
             is_alike = run is None or isinstance(run, UnionRun) != self.candidates.is_single
             k = (self.candidates.k if is_alike else None) or DEPTH
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise InvalidInputError(f"k: expected a whole number of documents from 1, got {k!r}. Pass e.g. 100.")
+        if not is_whole(k) or k < 1:
+            raise InvalidInputError(f"k: expected a whole number of documents from 1, got {shown(k)}. Pass e.g. 100.")
         return int(k)
 
     def find(self, topics: Topics, run: RunLike | None, k: int, base: Run | None = None) -> Run:
-        """Return a given run, or retrieve candidates from the sources of the model's training, k of a single source."""
+        """Return the candidates: the given run, or those of the model's sources, of which a single one is cut to k."""
         if run is not None:
             found = self.documents.candidates_of(run)
         else:
@@ -156,8 +157,8 @@ class BoundModel:
     ) -> None:
         """Refuse candidates and other runs whose retrievers do not fit the model.
 
-        retriever  of the candidates
-        runs       whose scores are features, by name
+        retriever  retriever of the candidates
+        runs       runs whose scores are features, by name
         base       run of the base ranker, in place of the candidates' scores
         what       what the message calls the candidates
         """
@@ -169,13 +170,13 @@ class BoundModel:
     def features(
         self, candidates: Run, topics: Topics, is_head: NDArray[np.bool_] | None = None, whole: bool = False
     ) -> RankingData:
-        """Return the features of candidates, computed among these.
+        """Return the features of candidates; features that compare documents compare these alone.
 
-        is_head  which candidates, (n_rows,); None: all
-        whole    whether to compute features that the model does not read, too, which are NaN otherwise
+        is_head  whether each candidate is taken, (n_rows,); None: all are
+        whole    whether to compute also the features that the model does not read; otherwise they are NaN
         """
         if isinstance(candidates, UnionRun) and not self.recipe.runs:
-            candidates = candidates.without_sources()  # which the model does not read
+            candidates = candidates.without_sources()  # the model does not read the sources
         top = candidates if is_head is None else candidates.of_rows(np.flatnonzero(is_head))
         needed = None if whole else self.model.features_read()
         return self.documents.some_features(needed, top, topics, recipe=self.recipe)
@@ -206,7 +207,7 @@ class BoundModel:
         return self.model.calibrated().probabilities(scored.data, scored.scores, texts)
 
     def last_stage(self) -> tuple[LastStage, Scorer] | None:
-        """Return the model's last stage and the scorer of the index that it needs; None if either is missing.
+        """Return the model's last stage and the index's scorer, which the stage needs; None if either is missing.
 
         A missing scorer is logged once for an index.
         """
@@ -223,9 +224,9 @@ class BoundModel:
     def reordered(
         self, scored: Scored, topics: Mapping[str, str], texts: Callable[[Ints], list[str]] | None = None
     ) -> Scored:
-        """Return documents in the order of the last stage; as they are where there is none to use.
+        """Return documents in the order of the last stage; unchanged where there is no last stage or no scorer for it.
 
-        texts  returns the texts of some rows of the data; None: those of documents of the index
+        texts  returns the texts of some rows of the data; None: the rows are documents of the index
         """
         last = self.last_stage()
         if last is None:
@@ -256,7 +257,7 @@ class BoundModel:
         self, query: str, documents: Any, k: int | None, scores: Any, field: str | None, cutoff: Cutoff | None
     ) -> list[RankedText]:
         """Return texts, which are `listed`, in the model's order, see `rerank.rerank_texts`."""
-        if k is not None and not (isinstance(k, int | np.integer) and k >= 1):
+        if k is not None and not (is_whole(k) and k >= 1):
             raise InvalidInputError(f"k: expected a number of texts from 1, got {shown(k)}. Leave it out for all.")
         if not isinstance(query, str):
             raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")

@@ -1,4 +1,4 @@
-"""Whether queries and judgements belong to an index, the recipe of a model, and where two fingerprints differ."""
+"""Checks of runs, judgements, models and fingerprints against an index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from rerank.types.ids import judged_parts, written_apart
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
 
-_RECIPES: WeakKeyDictionary[Any, tuple[Any, Recipe]] = WeakKeyDictionary()  # of a model: as stored, and as read
+_RECIPES: WeakKeyDictionary[Any, tuple[Any, Recipe]] = (
+    WeakKeyDictionary()
+)  # by model: the recipe as stored, and as read
 
 
 def check_topics(run: Run, topics: Topics) -> None:
@@ -31,7 +33,7 @@ def check_topics(run: Run, topics: Topics) -> None:
 
 
 def log_judged(table: Run | RankingData, qrels: Qrels) -> None:
-    """Log how many documents are judged."""
+    """Log how many of the documents of a run or of data are judged."""
     _, judged = qrels.lookup(table.query_ids, table.query_ptr, table.doc_ids)
     log.info(
         "labels: %d queries, %d documents, of which %d are judged; the others count as label 0.",

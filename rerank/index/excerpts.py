@@ -1,4 +1,4 @@
-"""What is shown of a stored document: chosen fields, a title, and the part of a text with most words of the query."""
+"""What is shown of a stored document: chosen fields, a title, and the excerpt with the most words of the query."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -10,12 +10,15 @@ from rerank.index.texts import TITLES
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 Spans = list[list[int]]
-_SENTENCE = re.compile(r"[.?!]\s+")  # between two
-_LEFT_OUT = "… ", " …"  # before an excerpt that begins in a sentence, and after one that ends before the text
+_SENTENCE = re.compile(r"[.?!]\s+")  # the end of a sentence, up to the next one
+_LEFT_OUT = (
+    "… ",
+    " …",
+)  # before an excerpt that begins inside a sentence; after one that ends before the end of the text
 
 
 def chosen_fields(document: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return those of the fields that the document has; lists of texts are joined."""
+    """Return the named fields that the document has, in the order of the names; lists are joined by spaces."""
     chosen = {name: document[name] for name in names if name in document}
     return {name: " ".join(map(str, value)) if isinstance(value, list) else value for name, value in chosen.items()}
 
@@ -76,16 +79,16 @@ class Matcher:
 
 
 def _parts(word: re.Match[str], terms: frozenset[str]) -> Spans:
-    """Return the parts of a run of letters that are terms, as in languages without spaces."""
+    """Return `[begin, end)` of each part of a word that is made of terms, as in languages without spaces."""
     text = word.group().casefold()
-    marked = set[int]()
+    covered = set[int]()
     for term in terms:
         for part in re.finditer(f"(?={re.escape(term)})", text):
-            marked.update(range(part.start(), part.start() + len(term)))
-    if not marked or len(text) != len(word.group()):
+            covered.update(range(part.start(), part.start() + len(term)))
+    if not covered or len(text) != len(word.group()):
         return [[word.start(), word.end()]]
-    begins = sorted(number for number in marked if number - 1 not in marked)
-    ends = sorted(number + 1 for number in marked if number + 1 not in marked)
+    begins = sorted(number for number in covered if number - 1 not in covered)
+    ends = sorted(number + 1 for number in covered if number + 1 not in covered)
     return [[word.start() + begin, word.start() + end] for begin, end in zip(begins, ends, strict=True)]
 
 
@@ -109,7 +112,7 @@ def excerpt(text: str, spans: Spans, longest: int) -> tuple[str, Spans]:
         first = found.end() if found else len(text) - size
     if _begins_sentence(text, first):
         before = ""
-    elif text[first - 1] != " ":  # not in the middle of a word
+    elif text[first - 1] != " ":  # begin at the next word
         space = text.find(" ", first, first + margin + 1)
         first = space + 1 if space >= 0 else first
     last = first + size
@@ -122,7 +125,7 @@ def excerpt(text: str, spans: Spans, longest: int) -> tuple[str, Spans]:
 
 
 def _sentence(text: str, place: int, most: int, margin: int) -> int:
-    """Return where the sentence of a place begins, or a margin before the place where that is more than `most`."""
+    """Return where a place's sentence begins; if over `most` characters before the place, `margin` before the place."""
     ends = [found.end() for found in _SENTENCE.finditer(text, max(0, place - most), place)]
     return ends[-1] if ends else max(0, place - margin)
 

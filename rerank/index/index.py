@@ -23,10 +23,10 @@ from rerank.vectors.encoder import Encoder
 from rerank.vectors.scorer import Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
 
-LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
-MOST_POSTINGS_OF_VECTORS = (
-    1 << 21
-)  # up to which they are learned by default: about 40 s on two cores (`benchmarks vectors`)
+# By default, vectors are learned for collections within these bounds. Fewer documents hardly tell 400 dimensions
+# apart; more postings take longer than about 40 s on two cores (`benchmarks vectors`).
+LEAST_DOCUMENTS = 1000
+MOST_POSTINGS_OF_VECTORS = 1 << 21
 
 
 class Index(BoundIndex):
@@ -65,8 +65,8 @@ class Index(BoundIndex):
     check_models : bool
         Whether to refuse models that were trained on another index.
     remove_query : bool
-        Whether to leave the document that has the id of the query out of candidates: where topics are documents of the
-        collection, as ArguAna's, each finds itself first. A list is then shorter by it.
+        Whether to leave the document that has the id of the query out of the candidates. Where topics are documents of
+        the collection, as in ArguAna, each finds itself first. A list that had the document is then shorter by one.
 
     Raises
     ------
@@ -81,7 +81,7 @@ class Index(BoundIndex):
     """
 
     def __repr__(self) -> str:
-        """Return one line; the counts of an index that was never used are not known yet."""
+        """Return one line; without counts where the index has no forward arrays yet."""
         try:
             forward = stored_forward(self.path, self._opened.commit)
         except (RerankError, OSError):  # to show an index, nothing is computed and nothing raised
@@ -181,7 +181,7 @@ class Index(BoundIndex):
         return cls(path)._with_vectors(vectors, threads)
 
     def _with_vectors(self, learned: bool | None, threads: int | None) -> Self:
-        """Return the index with vectors where they are asked for, or with None where its size is between the bounds."""
+        """Return the index; vectors are learned if asked for, or if None where the size is within the bounds."""
         n_postings = len(self.forward.fields[CONTENTS].terms)
         if learned is None:
             learned = self.forward.n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS_OF_VECTORS
@@ -196,7 +196,7 @@ class Index(BoundIndex):
 
     def keep_language(self) -> None:
         """Store the language that the index was opened with, so that it does not have to be given again."""
-        _keep(self.resources / LANGUAGE, self.searcher.language)  # is checked
+        _keep(self.resources / LANGUAGE, self.searcher.language)  # the searcher has checked it
 
     def keep_scorer(self, scorer: Scorer | str | None) -> None:
         """Store the name of a slow scorer for this user; None removes a stored one.
@@ -235,7 +235,7 @@ class Index(BoundIndex):
         self._opened.__dict__.pop("passages", None)
 
     def best_passages(self, run: RunLike, topics: TopicsLike) -> list[Passage]:
-        """Return the passage of each document of a run that fits the query best.
+        """Return the passage that fits the query best, of each document of a run.
 
         Parameters
         ----------
@@ -263,7 +263,7 @@ class Index(BoundIndex):
         return run_passages(self, run_of(run), topics_of(topics))
 
     def text_passages(self, query: str, documents: Any, *, field: str | None = None) -> list[Passage]:
-        """Return the passage of each of some texts, which the index need not hold, that fits a query best.
+        """Return the passage that fits a query best, of each of some texts; the index need not hold the texts.
 
         Parameters
         ----------
@@ -357,9 +357,9 @@ class Index(BoundIndex):
             `search` computes it. Features of the run and of the query's first documents depend on it.
         field : str, optional
             The field of a document that is a str. Its first sentence or line, of at most 200 characters, is its title
-            where the index has titles, and its other fields are empty. Where a document has no `contents` of
-            its own, they are its fields joined as the index build joins them: so those of a str of another field are
-            the same text. By default the field that holds over half of the words of the index's `contents`, or
+            where the index has titles, and the str's other fields are empty. The `contents` of a document that gives
+            none are its fields, joined as the build of the index joins them: so the `contents` of a str of another
+            field are that str. By default the field that holds over half of the words of the index's `contents`, or
             `contents` where none does.
         recipe : Recipe, optional
             Fields, families and parameters; by default every field, the default families and parameters.
@@ -379,10 +379,9 @@ class Index(BoundIndex):
         Notes
         -----
         Terms that no document of the index holds are numbered beyond its vocabulary; so that all features are finite,
-        they have document and collection frequency 1, in a field that no document of the index holds them in as well.
-        A query term has these frequencies if it is in the field of one of the query's texts; otherwise it is unknown,
-        as it is to documents of the index. A user's function over documents is given the document as the index would
-        store it.
+        their document and collection frequencies are 1, as are those of terms in a field where no document has them. A
+        query term has these frequencies if it is in the field of one of the query's texts; otherwise it is unknown, as
+        for documents of the index. A user's function over documents is given the document as the index would store it.
 
         """
         from rerank.index.query_texts import texts_of_queries
@@ -433,7 +432,7 @@ class Index(BoundIndex):
 
 
 def _keep(file: Path, text: str | None) -> None:
-    """Write a file of one line; None removes it."""
+    """Write a text as the one line of a file; None removes the file."""
     if text is None:
         file.unlink(missing_ok=True)
         return

@@ -190,3 +190,31 @@ def test_wrong_logs_are_refused(judged: Judged) -> None:
         experiment_result(clicks)
     with pytest.raises(InvalidInputError, match=r"interleaving: expected runs of the same queries, got none in common"):
         simulate_interleaving(judged[0], Run.of({"x": {"d": 1.0}}), judged[1])
+
+
+@pytest.fixture
+def sessions() -> Clicks:
+    ranker = ["A", "A", "B", "B"]
+    sides = {"session": ["1", "1", "2", "2"], "ranker": ranker}
+    return Clicks.from_rows(["q", "q", "p", "p"], list("abcd"), [1, 2, 1, 2], [1, 0, 0, 1], **sides)
+
+
+def test_rankers_named_twice_are_two(sessions: Clicks) -> None:
+    assert str(experiment_result(sessions, ["A", "B", "A"])) == str(experiment_result(sessions))
+
+
+def test_rankers_without_rows_are_refused(sessions: Clicks) -> None:
+    with pytest.raises(InvalidInputError, match=r"two rankers of the names \['A', 'C'\], got 2 \(A, B\)\."):
+        experiment_result(sessions, ["A", "C"])
+    with pytest.raises(InvalidInputError, match=r"two rankers of the names \['A', 'B'\], got 1 \(A\)\."):
+        experiment_result(sessions.select(np.arange(2)), ["A", "B"])
+
+
+@pytest.mark.parametrize("k", [0, -1, True, 2.5])
+def test_lists_of_no_whole_number_of_documents_are_refused(k: int) -> None:
+    with pytest.raises(InvalidInputError, match=f"k: expected a whole number of documents from 1, got {k}"):
+        interleave(FIRST, SECOND, k)
+
+
+def test_documents_that_a_ranking_repeats_are_listed_once() -> None:
+    assert sorted(interleave(["a", "a", "b"], ["c"]).documents) == ["a", "b", "c"]

@@ -107,6 +107,14 @@ def test_content_that_no_history_has_is_refused(name: str, file: Path, tmp_path:
         read_history(changed)
 
 
+@pytest.mark.parametrize(
+    ("doc_ids", "message"), [(["d", ""], "got ''"), (["d", "x", "x"], "expected ids that differ, got 'x' twice")]
+)
+def test_broken_and_repeated_ids_of_documents_are_named(doc_ids: list[str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        History(["q"], [["a"]], [doc_ids], [[1.0] * len(doc_ids)], [0]).check()
+
+
 def test_folds_that_divide_equal_queries_are_refused(history: History) -> None:
     stored = history.to_dict()
     twice = {name: [values[0], *values] for name, values in stored.items()}
