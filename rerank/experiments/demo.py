@@ -1,7 +1,7 @@
 """A real collection on any machine, offline: the docstrings of the installed Python standard library.
 
 A document is a documented module, class or function. If a docstring has several paragraphs, the first one becomes a
-topic and is left out of the document, which is the relevant one (known-item search).
+topic and is left out of the document. The document is the only relevant one of the topic (known-item search).
 """
 
 import ast
@@ -40,7 +40,7 @@ class Collection:
 
 
 def library_collection(root: str | Path | None = None) -> Collection:
-    """Return the collection of the docstrings below `root`; the standard library by default."""
+    """Return the collection of the docstrings of the modules below `root`; None is the standard library."""
     documents: list[dict[str, str]] = []
     topics: dict[str, str] = {}
     judgements: dict[str, dict[str, int]] = {}
@@ -61,7 +61,7 @@ def library_collection(root: str | Path | None = None) -> Collection:
 def run_demo(output: str | Path, root: str | Path | None = None, study: Study = STUDY) -> StudyResult:
     """Write the collection of the docstrings below `root`, and compare BM25, LambdaMART and LambdaSMART on it.
 
-    The topics and judgements of the study's first fold are the held-out ones of the split.
+    Topics and judgements are also written divided: those of the study's first fold as test data, the others to train.
     """
     folder = check_output_folder(output)
     collection = library_collection(root)
@@ -78,6 +78,7 @@ def run_demo(output: str | Path, root: str | Path | None = None, study: Study = 
 
 
 def _docstrings(root: Path) -> Iterator[tuple[str, str]]:
+    """Yield the dotted name and the docstring of each module, class and function below a folder."""
     for path in sorted(root.rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
         if not NO_LIBRARY.isdisjoint(parts):
@@ -92,6 +93,7 @@ def _docstrings(root: Path) -> Iterator[tuple[str, str]]:
 def _walk(
     node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, name: str
 ) -> Iterator[tuple[str, str]]:
+    """Yield the name and the docstring of a node, and of the classes and functions in it."""
     text = ast.get_docstring(node)
     if text:
         yield name, text

@@ -1,5 +1,6 @@
-"""Why a document is ranked where it is: what each feature adds to the scores of two documents, or of one against its
-query's mean, in words, as a table, JSON and a page.
+"""Why a document is ranked where it is: what each feature adds to its score, against another document or the mean.
+
+The mean is that of the query's candidates. An explanation is shown in words, as a table, as JSON and as a page.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from rerank.rankers.ranker import Ranker
 from rerank.types import Run, Topics
 
 Pair = tuple[float, float]
-TABLE_ROWS = 20
-NAMED_EVIDENCE = 6
-NAMED, OPPOSED = 3, 2  # features that the sentence names: those for the difference, and those against it
+TABLE_ROWS = 20  # features of the table; the page has all
+NAMED_EVIDENCE = 6  # kinds of evidence that a sentence names
+NAMED, OPPOSED = 3, 2  # features that a sentence names: for the difference, and against it
 LEAST_SHARE = 1e-6  # of the largest contribution: smaller ones are rounding
 NO_FEATURE = "(no feature)"
 BASE = "(base)"
@@ -185,7 +186,7 @@ class Explanation(Account):
         Returns
         -------
         dict of str to float
-            "title match", "body proximity" and so on, and what the model starts from.
+            The sums by kind: "title match", "body proximity" and so on, and what the model starts from.
 
         """
         sums: dict[str, float] = {}
@@ -217,16 +218,21 @@ def _number(value: float) -> str:
 
 
 def _signed(*values: float) -> list[str]:
+    """Return values with a sign and four digits."""
     return [f"{value:+.4g}" for value in values]
 
 
 def _of_both(explanation: Explanation, values: Sequence[float]) -> str:
+    """Return the values of the two documents with their labels."""
     first, second = explanation.documents
     return f"{first.label} {_number(values[0])}, {second.label} {_number(values[1])}"
 
 
 def _listed(parts: list[tuple[float, str]], most: int) -> str:
-    """Return the first phrases, and the sum of the others."""
+    """Return the first `most` phrases, and the sum of the values of the others.
+
+    parts  value and phrase of each
+    """
     others = len(parts) - most
     total = sum(value for value, _ in parts[most:])
     verb = "add" if total > 0 else "take"
@@ -287,7 +293,7 @@ def _reasons_sentence(explanation: Explanation) -> str:
 
 
 def _contributions(explanation: Explanation, most: int) -> Section:
-    """Return the table of the features that differ most, of the sum of the others, of no feature, and of the scores."""
+    """Return the table of contributions: the `most` largest differences, the sum of the others, the rest, scores."""
     n_listed = min(most, sum(explanation.counts(feature.difference) for feature in explanation.features))
     others = explanation.features[n_listed:]
     rows = [
@@ -381,7 +387,10 @@ def explain(
 def _sides(
     bound: BoundModel, scored: Scored, ranked: Sequence[tuple[Any, ...]]
 ) -> list[tuple[ExplainedDocument, list[float], list[float]]]:
-    """Return documents with their features' values and contributions; one alone is followed by the mean of all."""
+    """Return two documents, each with its features' values and contributions; a single one is compared with the mean.
+
+    ranked  id, rank before and rank after of one or two documents
+    """
     data = scored.data
     contributions = bound.contributions(scored)
     base_scores = bound.model.base_.scores(data) if scored.base is None else run_scores(scored.base, data)
@@ -392,7 +401,8 @@ def _sides(
         rows = data.doc_ids == doc_id if doc_id else np.ones(data.n_rows, dtype=np.bool_)
         with warnings.catch_warnings(action="ignore"):  # a feature that all documents lack
             means = np.nanmean(values[rows], axis=0)
-            means[np.abs(means) < 1e-6 * np.nanmax(np.abs(values[rows]), axis=0)] = 0.0  # as of standardised scores
+            # Smaller means are rounding, e.g. of standardised scores.
+            means[np.abs(means) < 1e-6 * np.nanmax(np.abs(values[rows]), axis=0)] = 0.0
         document = ExplainedDocument(doc_id, before, after, *totals[rows].mean(axis=0).tolist())
         sides.append((document, means.tolist(), contributions[rows, :-1].mean(axis=0).tolist()))
     return sides

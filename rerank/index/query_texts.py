@@ -1,4 +1,4 @@
-"""Queries and the texts of each that a caller hands over: lists, frames, hits, and whole answers of search engines."""
+"""Queries with their texts, as callers pass them: lists, frames, hits, and whole answers of search engines."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ from rerank.types import UNNAMED, Floats, Run, Topics, pointers
 from rerank.types.data_frames import HEADERS, frame_rows, is_frame, plain_name
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 
-MOST_TEXTS = 1 << 20  # of one call
-# Attributes of answers that have the hits: of Elasticsearch, Qdrant, Weaviate, Pinecone, Solr, Vespa, Supabase.
+MOST_TEXTS = 1 << 20  # number of texts of one call
+# Attributes of answers in which the hits are: of Elasticsearch, Qdrant, Weaviate, Pinecone, Solr, Vespa, Supabase.
 _HOLDS = ("body", "points", "objects", "matches", "docs", "hits", "data")
 _COLUMNS = {"ids": "id", "documents": "text", "metadatas": "metadata"}  # of Chroma's answers
 
 
 @dataclass(frozen=True, eq=False)
 class QueryTexts:
-    """Queries and the documents of each, and where each document comes from, for errors.
+    """Queries and the documents of each; for error messages, also where each document comes from.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class QueryTexts:
     run : Run, optional
         Scores of the documents, row by row; without it, BM25.
     have_ids : bool
-        Whether the documents were given with ids, which may be those of documents of the index.
+        Whether the documents were given with ids, which may be ids of documents of the index.
     locations : mapping from (str, str) to str, optional
-        Where the document of a query id and document id is, for errors.
+        Where a document comes from, by query id and document id, for error messages.
 
     """
 
@@ -47,12 +47,12 @@ class QueryTexts:
     locations: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def location(self, query_id: str, doc_id: str) -> str:
-        """Return where a document is."""
+        """Return where a document comes from, for error messages."""
         of_query = "" if query_id == QUERY else f"query {query_id!r}, "
         return self.locations.get((query_id, doc_id), f"documents: {of_query}{doc_id}")
 
     def read(self, reader: DocumentReader, query_id: str, doc_id: str) -> ReadDocument:
-        """Return a document as a reader reads it; an error says where it is."""
+        """Return a document as a reader reads it; an error says where the document comes from."""
         try:
             return reader.read(doc_id, self.documents[query_id][doc_id])
         except InvalidInputError as error:
@@ -118,7 +118,7 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
 
 
 def listed(documents: Any, what: str = "documents") -> Any:
-    """Return documents by id as they are, and others as a list: rows of a data frame, fields of hits and objects."""
+    """Return documents by id as a mapping, others as a list; frames, hits and objects become mappings of fields."""
     if is_frame(documents):
         rows = frame_rows(documents)
         _check_one_query(rows)
@@ -137,10 +137,10 @@ def listed(documents: Any, what: str = "documents") -> Any:
 def _hits_in(documents: Any) -> Any:
     """Return the hits in the whole answer of a search engine or vector store; other documents as they are."""
     if isinstance(documents, tuple) and len(documents) == 2 and isinstance(documents[0], list):
-        documents = documents[0]  # the other is where the next page of Qdrant's begins
+        documents = documents[0]  # of Qdrant: the hits, and where the next page begins
     held = (getattr(documents, name, None) for name in _HOLDS)
     answer = next((each for each in held if isinstance(each, list | Mapping)), documents)
-    if answer is documents and hasattr(documents, "to_dict"):  # of elasticsearch.dsl; a column of pandas has it, too
+    if answer is documents and hasattr(documents, "to_dict"):  # of elasticsearch.dsl; a Series of pandas also has it
         answer = documents.to_dict()
     if not isinstance(answer, Mapping):
         return _of_one_query(answer)
@@ -153,7 +153,7 @@ def _hits_in(documents: Any) -> Any:
 
 
 def _rows_in(answer: Mapping[Any, Any]) -> list[Any] | None:
-    """Return the list of objects in an answer, or in its mappings that are no documents; None unless there is one."""
+    """Return the list of objects in an answer or in its mappings that are no documents; None unless it is one."""
     rows = [
         each for each in answer.values() if isinstance(each, list) and each and isinstance(of_hit(each[0]), Mapping)
     ]
@@ -164,12 +164,12 @@ def _rows_in(answer: Mapping[Any, Any]) -> list[Any] | None:
 
 
 def _has_text(document: Mapping[Any, Any]) -> bool:
-    """Return whether a mapping is a document: it has a text, or its parts under the name of one."""
+    """Return whether a mapping is a document: a value is text, or a name is one that stores give to texts."""
     return any(is_text(value) or name in TEXT_KEYS for name, value in document.items())
 
 
 def _of_one_query(hits: Any) -> Any:
-    """Return the hits of the only query, where a store answers several at once."""
+    """Return the hits of the only query from an answer that has a list for each query; other hits as they are."""
     if not isinstance(hits, list) or not hits or not all(isinstance(each, list) for each in hits):
         return hits
     if len(hits) > 1:
@@ -185,18 +185,18 @@ def _check_one_query(rows: Sequence[Mapping[str, Any]]) -> None:
         n_queries = len({str(row[name]) for row in rows})
         if n_queries > 1:
             raise InvalidInputError(
-                f"documents: expected those of one query, got rows of {n_queries} ({name}). Rank those of each by "
-                "themselves, e.g. of frame.groupby."
+                f"documents: expected those of one query, got rows of {n_queries} ({name}). Rank the rows of "
+                "each query alone, e.g. with frame.groupby."
             )
 
 
 def position_ids(n: int) -> list[str]:
-    """Return the ids of n texts without ids: their positions, of equal length so that ties keep the order."""
+    """Return ids for n texts that have none: their positions, padded with zeros to one length."""
     return [f"{number:0{len(str(n - 1))}}" for number in range(n)]
 
 
 def _run_of(documents: Mapping[str, Mapping[str, Any]], scores: Any) -> Run:
-    """Return a run of the documents; refuse scores that are not one finite number for each."""
+    """Return a run of the documents with the scores; refuse scores that are not one finite number for each document."""
     name = scores.name if isinstance(scores, Run) else UNNAMED
     if not isinstance(scores, Run | Mapping):
         raise InvalidInputError(f"scores: expected a mapping by query id, got {type(scores).__name__}. Pass one.")
@@ -210,7 +210,7 @@ def _run_of(documents: Mapping[str, Mapping[str, Any]], scores: Any) -> Run:
         try:
             column = np.asarray(of_query, dtype=np.float64)
         except (TypeError, ValueError):
-            column = np.empty(0)
+            column = np.full(len(named), np.nan)
         if column.shape != (len(named),) or not np.isfinite(column).all():
             raise InvalidInputError(
                 f"scores: expected a finite number for each of the {len(named)} texts of query {query_id!r}, got "
@@ -221,6 +221,6 @@ def _run_of(documents: Mapping[str, Mapping[str, Any]], scores: Any) -> Run:
 
 
 def run_of_rows(documents: Mapping[str, Mapping[str, Any]], scores: Floats, name: str) -> Run:
-    """Return the rows of all queries in the order in which they were given."""
+    """Return a run of the documents of all queries, in the given order."""
     doc_ids = id_array([doc_id for named in documents.values() for doc_id in named])
     return Run(id_array(list(documents)), pointers([len(named) for named in documents.values()]), doc_ids, scores, name)

@@ -7,9 +7,9 @@
     INDEX/rerank-resources/language      the code of the language, of `rerank index --language`
     INDEX/rerank-resources/passages      window and stride of passages, of `rerank index --passages`
 
-For an index that cannot be written, the folder is in the cache folder, by the index's commit. So is the name of the
-encoder for every index, by its commit and path: an index folder from elsewhere names no code that would run here, and a
-copy of an index has no encoder but its own.
+For an index that cannot be written, the folder is in the cache folder, under the index's commit. The names of the
+encoder and the scorer are always in the cache folder, under the index's commit and path: an index folder from elsewhere
+then names no code that would run here, and a copy of an index does not take over the names.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rerank.errors import FileFormatError, InvalidInputError
+from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.features.recipe import Recipe, family
 from rerank.files.inputs import RunLike, run_of
 from rerank.history.history import History
@@ -35,12 +35,12 @@ HISTORY = "history.json"
 LANGUAGE = "language"
 SCORER = "scorer"
 PASSAGES = "passages"
-_MOST_CHARACTERS = 1000  # of the name of an encoder
+_MOST_CHARACTERS = 1000  # of a stored text, such as the name of an encoder
 
 
 @dataclass(frozen=True, eq=False)
 class Resources:
-    """What was bound when the index was opened; None is what the index's folder holds, False is none."""
+    """What was bound when the index was opened. None: what is stored with the index; False: nothing."""
 
     vectors: Vectors | str | Path | bool | None = None
     history: History | str | Path | bool | None = None
@@ -71,7 +71,11 @@ def stored_name(function: str, index: Path, commit: str) -> str | None:
 
 
 def kept_text(file: Path, what: str, is_valid: Callable[[str], Any]) -> str | None:
-    """Return the text of a file in one line; None without the file."""
+    """Return the text of a file in one line; None without the file.
+
+    what      rest of the error message for a text that is not valid: "expected {what}"
+    is_valid  whether a text is valid
+    """
     if not file.is_file():
         return None
     text = file.read_bytes()[: _MOST_CHARACTERS + 1].decode("utf8", "surrogateescape").strip()
@@ -81,7 +85,7 @@ def kept_text(file: Path, what: str, is_valid: Callable[[str], Any]) -> str | No
 
 
 def needed_resources(recipe: Recipe | None) -> Collection[str]:
-    """Return the names of the resources that a recipe needs; without explicit families, those of all that there are."""
+    """Return the names of the resources that a recipe needs; all resources if it names no families."""
     if recipe is None or recipe.families is None:
         return "vectors", "history", "encoder"
     members = [family(name) for name in recipe.families]
@@ -95,14 +99,17 @@ def needed_resources(recipe: Recipe | None) -> Collection[str]:
 
 
 def named_runs(runs: Mapping[str, RunLike] | None) -> dict[str, Run]:
-    """Return runs by name, checked."""
+    """Return runs by name; refuse names that are no identifiers."""
     if runs is None:
         return {}
     if not isinstance(runs, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in runs):
-        raise InvalidInputError("runs: expected a mapping from names of letters and digits to runs. Name each run.")
+        got = shown(list(runs)) if isinstance(runs, Mapping) else type(runs).__name__
+        raise InvalidInputError(
+            f"runs: expected a mapping from names of letters, digits and _ to runs, got {got}. Name each run."
+        )
     return {name: run_of(run) for name, run in runs.items()}
 
 
 def bound_scorer(scorer: Scorer | str | Callable[[str, list[str]], Any] | bool | None) -> Scorer | bool | None:
-    """Return a scorer, that of a name or function; None and False as they are."""
+    """Return a scorer, also for its name or function; None and False as they are."""
     return scorer if scorer is None or isinstance(scorer, bool) else Scorer.of(scorer)

@@ -1,4 +1,4 @@
-"""Features of texts that no index holds, as of documents that it does."""
+"""Features of texts that the index does not hold, computed as those of its documents."""
 
 from collections.abc import Collection as Names, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,13 +21,18 @@ from rerank.types import Ints, RankingData, Run, query_rows
 from rerank.types.retriever import CONTENTS, K1, B, Retriever
 from rerank.vectors.query_vectors import Encoded
 
-TITLES = ("title", "name", "headline")  # fields, the first that there is
-_BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
+TITLES = ("title", "name", "headline")  # names of fields; the first that a document or index has is its title
+_BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # texts, and their characters, whose arrays are in memory at once
 
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How texts become features: see `Index.text_features`."""
+    """How texts become features: see `Index.text_features`.
+
+    plain_field  field of a text that is given as a str; None is the index's main field
+    retriever    what scores the texts where no scores are given
+    needed       names of the features to compute; None is all
+    """
 
     plain_field: str | None = None
     recipe: Recipe | None = None
@@ -52,14 +57,14 @@ def text_features(index: Collection, query_texts: QueryTexts, options: TextOptio
 
 
 def _reader(index: Collection, options: TextOptions) -> DocumentReader:
-    """Return what reads the texts of a call."""
+    """Return the reader of a call's texts."""
     field = options.plain_field or index.main_field
     titles = [name for name in TITLES if name in index.forward.fields and field not in (CONTENTS, *TITLES)]
     return DocumentReader(index.forward, index.analyser.joined_fields, field, options.runs, *titles[:1])
 
 
 def _batches(query_texts: QueryTexts, reader: DocumentReader) -> Iterator[dict[str, dict[str, ReadDocument]]]:
-    """Yield the documents of whole queries, read, about as many as are in memory at once."""
+    """Yield documents as they are read, by query id and document id: whole queries, about as many as fit in a batch."""
     batch: dict[str, dict[str, ReadDocument]] = {}
     n_rows = n_characters = 0
     for query_id, documents in query_texts.documents.items():
@@ -130,7 +135,7 @@ def _records(
     query_texts: QueryTexts,
     options: TextOptions,
 ) -> Records:
-    """Return what features need beside the texts of some queries."""
+    """Return what the features of a batch need apart from its texts: runs, documents, vectors and so on."""
     documents = [document for named in batch.values() for document in named.values()]
     needs = needed_resources(options.recipe)
     return Records(
@@ -146,7 +151,7 @@ def _records(
 
 
 def _runs_of_texts(batch: Mapping[str, Mapping[str, ReadDocument]], names: Names[str]) -> dict[str, Run]:
-    """Return the runs whose scores the documents have as numbers, by name."""
+    """Return the runs, by name, whose scores are numbers of the documents."""
     scores: dict[str, dict[str, dict[str, float]]] = {}
     for query_id, documents in batch.items():
         for doc_id, document in documents.items():
@@ -156,7 +161,7 @@ def _runs_of_texts(batch: Mapping[str, Mapping[str, ReadDocument]], names: Names
 
 
 def _warn_of_empty_fields(index: Collection, documents: Sequence[ReadDocument], needed: Names[str]) -> None:
-    """Log a warning, once for an index, of fields that a model reads and no document fills."""
+    """Log a warning, once for an index, of fields that a model reads and that no document fills."""
     read = {name.rpartition(".")[2] for name in needed} & (index.forward.fields.keys() - {CONTENTS})
     empty = sorted(read.difference(*(document.document.texts for document in documents)) - index.warned_of)
     if empty:
@@ -168,7 +173,7 @@ def _warn_of_empty_fields(index: Collection, documents: Sequence[ReadDocument], 
 
 
 def _encoded(index: Collection, documents: Sequence[ReadDocument], queries: Mapping[str, str]) -> Encoded | None:
-    """Return the vectors of an encoder for queries and texts, each as the index would store it; None without one."""
+    """Return the encoder's vectors of queries, and of texts as the index would store them; None without an encoder."""
     encoder = index.encoder
     if encoder is None:
         return None
@@ -178,7 +183,7 @@ def _encoded(index: Collection, documents: Sequence[ReadDocument], queries: Mapp
 
 
 def _stored_texts(index: Collection, documents: Iterable[ReadDocument]) -> list[str]:
-    """Return the text of each document, as that of one that the index stores."""
+    """Return the text of each document, as the index would store it."""
     joined_fields = index.analyser.joined_fields
     return [stored_text(document.json(), index.forward.fields, joined_fields) for document in documents]
 
@@ -186,7 +191,7 @@ def _stored_texts(index: Collection, documents: Iterable[ReadDocument]) -> list[
 def texts_of_rows(
     index: Collection, query_texts: QueryTexts, options: TextOptions, run: Run | RankingData, rows: Ints
 ) -> list[str]:
-    """Return the texts of some rows of a run of texts, as those of documents that the index stores."""
+    """Return the texts of some rows of a run of texts, as the index would store them."""
     reader = _reader(index, options)
     query_ids = run.query_ids[query_rows(run.query_ptr)[rows]].tolist()
     pairs = zip(query_ids, run.doc_ids[rows].tolist(), strict=True)

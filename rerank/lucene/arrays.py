@@ -1,13 +1,13 @@
-"""Forward arrays on disk: computed from Lucene's postings, read as memory maps.
+"""Forward arrays on disk: computed from Lucene's postings, and read as memory maps.
 
 The file `forward.npz` (`rerank.runtime.store`) has doc_ids, lucene_docs, doc_slots, vocabulary, term_ptr, numbers
 (a row for each name in the header), and for field f (its number in the header) f.doc_ptr, f.terms, f.freqs,
 f.positions, f.position_ptr, f.lengths, f.doc_freq and f.collection_freq. rerank/types/forward.py describes them.
 
-Documents are numbered in the order of their ids, and terms in byte order: so the arrays of the same documents are the
-same, bit for bit, for any number of shards, segments and threads of the index build.
+Documents are numbered in the order of their ids, and terms in byte order: so the same documents have the same arrays,
+bit for bit, for any number of shards, segments and threads of the index build.
 
-They are computed once for each Lucene commit.
+The arrays are computed once for each Lucene commit.
 """
 
 import os
@@ -38,8 +38,8 @@ from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys
 from rerank.types.statistics import terms_checksum
 
-_BLOCK = 1 << 16  # ids converted at a time
-MOST_OF_MEMORY = 0.5  # larger arrays do not stay in memory as a whole
+_BLOCK = 1 << 16  # number of ids that are converted at a time
+MOST_OF_MEMORY = 0.5  # share of the memory; larger arrays do not stay in memory as a whole
 _COUNT = Whole(0, 2**62)
 _HEADER = Record(
     {
@@ -57,6 +57,8 @@ _HEADER = Record(
 
 
 def _declared(values: Mapping[str, Any]) -> dict[str, Stored]:
+    """Return the dtype and shape of each array that a header declares."""
+
     def mapped(dtype: Any, *shape: str) -> Stored:
         return Stored(dtype, shape, mapped=True)
 
@@ -86,7 +88,7 @@ def _declared(values: Mapping[str, Any]) -> dict[str, Stored]:
 
 
 def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Raise Fault for arrays that kernels cannot read, or that are not those of the header."""
+    """Raise Fault for arrays that kernels cannot read, or that do not fit the header."""
     if (
         first_repeated(field["name"] for field in values["fields"]) is not None
         or first_repeated(values["numbers"]) is not None
@@ -113,10 +115,7 @@ KIND = Kind(
 
 
 def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
-    """Write the forward arrays of an index into a folder that has none; return the ids.
-
-    Shapes: ids str (n_docs,), in the order of documents.
-    """
+    """Write the forward arrays of an index into a folder that has none; return the ids, (n_docs,), ascending."""
     commit = commit_hash(index)
     from rerank.lucene.postings import RawField, write_field
 
@@ -161,21 +160,23 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
 
 
 def read_header(folder: Path) -> dict[str, Any] | None:
-    """Return the values of the header of forward arrays, None if there are none."""
+    """Return the values in the header of a folder's forward arrays; None if the folder has no arrays."""
     return store.read_values(folder / ARRAYS, KIND) if (folder / ARRAYS).is_file() else None
 
 
 def read_arrays(folder: Path, again: bool = False) -> ForwardIndex:
     """Return the forward arrays of a folder as read-only memory maps.
 
-    Raises FileFormatError; `again` checks the content even if it was checked in this state of the file.
+    Raises FileFormatError for damaged arrays.
+
+    again  whether to check the content even if this state of the file was checked before
     """
     path = folder / ARRAYS
     values, arrays = store.read(path, KIND, () if again else (folder / ARRAYS_NOTE, note_path(folder)))
     forward = _forward(values, arrays)
     if os.path.getsize(path) > MOST_OF_MEMORY * memory_limit():
-        # Larger arrays do not stay in memory as a whole: the pages around those that are read would fill it, and drive
-        # out pages that are needed again.
+        # The system would also read the pages around those that are needed. They would fill the memory, and drive out
+        # pages that are needed again.
         for field in forward.fields.values():
             expect_random_reads(field.terms, field.freqs, field.positions)
     return forward
@@ -205,7 +206,7 @@ def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
 
 
 def _padded(text: NDArray[np.uint8], lengths: NDArray[np.int32]) -> NDArray[np.bytes_]:
-    """Return concatenated ids as an array of bytes, whose width is a multiple of eight."""
+    """Return concatenated ids, of given lengths in bytes, as an array of bytes; its width is a multiple of eight."""
     width = max(-(-int(lengths.max(initial=1)) // 8) * 8, 8)
     ids = np.zeros((len(lengths), width), dtype=np.uint8)
     start = 0
@@ -218,7 +219,7 @@ def _padded(text: NDArray[np.uint8], lengths: NDArray[np.int32]) -> NDArray[np.b
 
 
 def _texts(ids: NDArray[np.bytes_]) -> Ids:
-    """Return the text of ids block by block: of all at once, it takes several times the memory."""
+    """Return ids as str, converted block by block: all at once would take several times the memory."""
     blocks = [slice(first, first + _BLOCK) for first in range(0, len(ids), _BLOCK)]
     width = max((id_texts(ids[block]).dtype.itemsize for block in blocks), default=4) // 4
     texts = np.empty(len(ids), dtype=f"U{width}")
@@ -228,7 +229,7 @@ def _texts(ids: NDArray[np.bytes_]) -> Ids:
 
 
 def _export(index: Path, raw: Path) -> dict[str, Any]:
-    """Export all postings to raw binary files."""
+    """Export all postings to raw binary files; return Java's report with the language and the sizes of shards."""
     opened = open_index(index)
     parameters = {"handle": opened["handle"], "index": str(index)}
     try:
@@ -242,7 +243,7 @@ def _export(index: Path, raw: Path) -> dict[str, Any]:
 
 
 def _write_documents(index: Path, raw: Path, folder: Path) -> tuple[Ids, Ints]:
-    """Write the ids, which give documents their numbers; return them, and Lucene's number of each document."""
+    """Write the ids of documents, sorted; return them, and Lucene's number of each document."""
     ids = _padded(np.fromfile(raw / "doc_ids", np.uint8), np.fromfile(raw / "doc_id_lengths", np.int32))
     order = np.lexsort(sort_keys(ids))
     ids = ids[order]
@@ -274,7 +275,7 @@ def _check_shards(index: Path, doc_ids: Ids, order: Ints, sizes: list[int]) -> N
 def _fingerprint(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Return statistics that depend on the indexed text and its language only, not on how the index was built.
 
-    The checksum is that of the vocabulary and every field's document frequencies: counts may be equal by chance.
+    Counts may be equal by chance: so there is a checksum of the vocabulary and the fields' document frequencies.
     """
     doc_freqs = {str(field["name"]): arrays[f"{number}.doc_freq"] for number, field in enumerate(values["fields"])}
     return {
@@ -297,10 +298,10 @@ def _fingerprint(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
 def open_forward(folder: str | Path, commit: str | None = None) -> ForwardIndex:
     """Return the forward arrays of an index as memory maps; they are computed if the index has none.
 
-    The arrays are in `INDEX/rerank`, or if that cannot be written in `$RERANK_CACHE` (by default the user's cache
+    The arrays are in `INDEX/rerank` or, if the index cannot be written, in `$RERANK_CACHE` (by default the user's cache
     folder). Computing them needs Java. Damaged arrays are computed again, and so are those of an index that Pyserini or
     Anserini built and has changed since. Deleted documents keep their number, with an empty id and no terms. Lucene's
-    statistics count them until their segments are merged, those of the arrays do not.
+    statistics count deleted documents until their segments are merged; the statistics of the arrays do not.
     """
     index = Path(folder)
     if commit is None:
@@ -320,13 +321,13 @@ def open_forward(folder: str | Path, commit: str | None = None) -> ForwardIndex:
 
 
 def made_from_index(folder: str | Path, commit: str) -> bool:
-    """Return whether the forward arrays were made from an index that Pyserini or Anserini built."""
+    """Return whether the forward arrays were made from an index of Pyserini or Anserini, not with the index itself."""
     header = read_header(_arrays_folder(Path(folder), commit))
     return header is not None and not header["made_with_index"]
 
 
 def stored_forward(folder: str | Path, commit: str) -> ForwardIndex | None:
-    """Return the forward arrays of an index where it has them; nothing is computed."""
+    """Return the forward arrays of an index; None if it has none: nothing is computed."""
     return _current(Path(folder), _arrays_folder(Path(folder), commit), commit)
 
 
@@ -354,6 +355,7 @@ def _current(index: Path, arrays: Path, commit: str) -> ForwardIndex | None:
 
 
 def _make(index: Path, arrays: Path, commit: str) -> None:
+    """Compute the forward arrays of an index, unless another process has written them meanwhile."""
     shards = index_folders(index)
     if shards != (index,):
         names = ", ".join(shard.name for shard in shards[:3]) + (", ..." if len(shards) > 3 else "")
@@ -364,7 +366,7 @@ def _make(index: Path, arrays: Path, commit: str) -> None:
 
 
 def _arrays_folder(index: Path, commit: str) -> Path:
-    """Return the folder in the index, or one in the cache folder if the index cannot be written."""
+    """Return the folder of the arrays: in the index, or in the cache folder if the index is read-only and has none."""
     inside = index / SUBFOLDER
     if os.access(index, os.W_OK):
         return inside

@@ -18,7 +18,7 @@ MARKER = "rerank-unfinished.json"
 
 
 def check_index_folder(path: str | Path) -> Path:
-    """Return the path of a folder with a Lucene index or with the shards of one; nothing is opened."""
+    """Return the path of a folder with a Lucene index or its shards; refuse other folders. Nothing is opened."""
     folder = output.path_of(path)
     if not folder.exists():
         raise MissingFileError(folder, "a folder with a Lucene index")
@@ -46,7 +46,7 @@ def check_index_folder(path: str | Path) -> Path:
 
 
 def commit_hash(folder: Path) -> str:
-    """Return the sha256 of the Lucene commit of an index, of all commits with shards; every change changes it."""
+    """Return the SHA-256 of the Lucene commit of an index, or of the commits of its shards; every change changes it."""
     folders = index_folders(folder)
     commits = [commit for commit in map(commit_file, folders) if commit is not None]
     if not commits or len(commits) < len(folders):
@@ -67,7 +67,7 @@ def open_commit(path: str | Path) -> str:
 
 
 def check_commit(folder: Path, commit: str) -> None:
-    """Refuse an index whose commit is no longer that of the opening."""
+    """Refuse an index whose commit is not the given one: it has changed since it was opened."""
     if commit_hash(check_index_folder(folder)) != commit:
         raise IndexFolderError(
             f"{folder}: expected the index as it was opened, got another one, as it has changed since. Open it again."
@@ -78,7 +78,7 @@ def check_target(target: Path, overwrite: bool) -> None:
     """Refuse a folder that exists and is not empty, unless it is an index without other files, to be overwritten."""
     if not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir())):
         return
-    # not a folder of several indexes, but those of one build
+    # The shards of one build are an index; a folder into which a user has put several indexes is none.
     is_built = target.is_dir() and (commit_file(target) is not None or bool(shards_of_build(target)))
     if not is_built and not (target / MARKER).exists():
         raise IndexFolderError(
@@ -93,12 +93,12 @@ def check_target(target: Path, overwrite: bool) -> None:
     if other is not None:
         raise IndexFolderError(
             f"{target}: expected an index to overwrite, got one with {other.relative_to(target)} in its folder, which "
-            "is no part of it. Move it elsewhere."
+            "no build wrote. Move this file elsewhere."
         )
 
 
 def foreign_files(folder: Path) -> Iterator[Path]:
-    """Yield what is in the folder of an index, of one of its shards or of its arrays and was written by no build."""
+    """Yield the files and folders that no build wrote, in the folder of an index, its shards, arrays and resources."""
     inside = {SUBFOLDER, RESOURCES, *(shard.name for shard in shards_of_build(folder))}
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.is_symlink():
@@ -118,7 +118,10 @@ def foreign_files(folder: Path) -> Iterator[Path]:
 def staged_folder(target: Path, exists_already: Callable[[], bool] = lambda: False) -> Iterator[Path]:
     """Yield a new hidden folder next to `target`, which replaces `target` if the block ends without an error.
 
-    Until then a marker file shows that it is not a complete index; see `rerank.runtime.output`. Links are followed.
+    Until then a marker file shows that the folder is no complete index; see `rerank.runtime.output`. If `target` is a
+    link, the folder that it points to is replaced.
+
+    exists_already  returns whether another process has written `target` meanwhile; it then stays as it is
     """
 
     def move(folder: Path, target: Path) -> None:

@@ -1,7 +1,7 @@
-"""What Java needs is found: Java itself, pyjnius, and Anserini's jar.
+"""Find what Lucene needs: Java, pyjnius and Anserini's jar.
 
-The jar is that of an installed pyserini, so that both can use one Java machine and each other's indexes, otherwise that
-of lucene-rerank-jar. pyserini is never imported, since that would import PyTorch.
+If pyserini is installed, its jar is used, so that both packages can use one Java machine and each other's indexes;
+otherwise the jar of lucene-rerank-jar. pyserini is never imported, since that would import PyTorch.
 """
 
 import importlib.util
@@ -24,7 +24,7 @@ def anserini_jar() -> Path:
 
 
 def anserini_version() -> str:
-    """Return the version in the name of Anserini's jar, the whole name if it has none."""
+    """Return the version in the name of Anserini's jar, or the whole name if there is no version in it."""
     name = anserini_jar().name
     match = re.fullmatch(r"anserini-(.+?)(-fatjar)?\.jar", name)
     return match.group(1) if match else name
@@ -39,20 +39,20 @@ def java_home() -> Path:
 
 
 def _installed(part: Path | None) -> Path:
-    """Return a part of Lucene; raises RerankError with the command that installs what is missing."""
+    """Return a part that Lucene needs; raise RerankError with the command that installs what is missing."""
     if part is None:
         raise missing_parts()
     return part
 
 
 def java_version(home: Path) -> int | None:
-    """Return the major version in the `release` file of a Java folder, None if there is none."""
+    """Return the major version in the `release` file of a Java folder; None without such a file or version."""
     match = re.search(r'^JAVA_VERSION="(\d+)', release_file(home), re.MULTILINE)
     return int(match.group(1)) if match else None
 
 
 def release_file(home: Path) -> str:
-    """Return the `release` file of a Java folder, empty if there is none."""
+    """Return the text of the `release` file of a Java folder; empty if there is no such file."""
     try:
         return (home / "release").read_text("utf8", errors="replace")
     except OSError:
@@ -103,6 +103,6 @@ def has_jnius() -> bool:
 
 
 def _package_folders(module: str) -> list[Path]:
-    """Return the folders of an installed package, which is not imported."""
+    """Return the folders of a package without importing it; none if it is not installed."""
     spec = importlib.util.find_spec(module)
     return [Path(folder) for folder in spec.submodule_search_locations or []] if spec else []

@@ -1,11 +1,10 @@
-"""Forward arrays of fields: postings in the order of documents, made from postings in the order of terms; their check.
+"""Forward arrays of fields: postings by document, made from postings by term, and the check of stored arrays.
 
-Memory does not grow with the number of postings. The arrays are made part by part, each of some documents; for each
-part, all postings are read block by block, each of some terms.
+Memory does not grow with the number of postings. The arrays are made in parts of some documents each; for each part,
+all postings are read in blocks of some terms each. The kernels sort postings by counting.
 
-Every kernel can read arrays that pass the check. It reads all of them, so it is done once for each state of the files.
-
-Kernels that convert postings from term order to document order, by counting sort.
+Every kernel can read arrays that pass the check. The check reads all arrays, so it is done once for each state of the
+files.
 
 posting   one term in one document; `docs` has the document, `freqs` the number of occurrences
 """
@@ -28,7 +27,7 @@ from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.query_rows import Ints, are_pointers, pointers, query_blocks
 
 _BLOCK = 1 << 24  # postings that are read at a time, unless a term has more
-_PART = 1 << 31  # bytes that are made in memory, and then written
+_PART = 1 << 31  # bytes of a part, which is made in memory and then written
 
 
 class _Block(NamedTuple):
@@ -76,7 +75,7 @@ class RawField:
         return self.folder / f"{self.number}.{name}"
 
     def blocks(self) -> Iterator[_Block]:
-        """Yield all postings."""
+        """Yield all postings, block by block."""
         posting_ptr = pointers(self.doc_freq)
         token = 0
         for first, last in query_blocks(posting_ptr, _BLOCK):
@@ -94,9 +93,9 @@ class RawField:
 
 
 def write_field(field: RawField, folder: Path, order: Ints) -> dict[str, int] | None:
-    """Write the forward arrays of a field; return its number of documents, tokens and terms, None if none can be.
+    """Write the forward arrays of a field; return the numbers of documents, tokens and terms; None if damaged.
 
-    folder  of the arrays
+    folder  folder of the arrays
     order   (n_docs,) int64 Lucene's number of each document
     """
     n_docs = len(order)
@@ -152,7 +151,7 @@ def _write_postings(field: RawField, folder: Path, order: Ints, doc_ptr: Ints, p
 
 
 def check_arrays(forward: ForwardIndex) -> None:
-    """Raise Fault for forward arrays, of the right shapes and types, that kernels cannot read."""
+    """Raise Fault for forward arrays that kernels cannot read; their shapes and types were checked before."""
     doc_ids = forward.doc_ids
     if not are_characters(doc_ids):
         raise Fault("doc_ids.npy with ids that are not text")
@@ -202,7 +201,7 @@ def _check_field(field: FieldArrays, name: str, n_terms: int) -> None:
 def count_postings(doc_freq: Any, docs: Any, freqs: Any, postings: Any, tokens: Any, collection_freq: Any) -> bool:
     """Add the postings and tokens of some terms to those of each document, and count the tokens of each term.
 
-    Return whether there are such documents, and each has its term.
+    Return whether all document numbers exist and all frequencies are at least 1; the rest is not counted otherwise.
 
     doc_freq          (n_terms,) int32 postings of each term
     docs, freqs       (n_postings,) int32, term by term

@@ -12,23 +12,23 @@ from rerank.lucene.jvm import Bridge, start_java
 from rerank.lucene.shards import check_alike, index_folders
 from rerank.runtime.output import FULL, WRITE_ERRORS
 
-_STEP_MS = 100
-_HEADER = 8
+_STEP_MS = 100  # milliseconds between two checks for Ctrl-C
+_HEADER = 8  # bytes of the status before an answer; the first byte is 0 unless the request failed
 _DAMAGES = ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException")
 
 
 class JavaError(RuntimeError):
-    """An exception of Java that is not an error of the user."""
+    """An exception of Java that is no error of the user's."""
 
 
 def ask(op: str, on_wait: Callable[[], None] | None = None, *, at_once: bool = False, **parameters: Any) -> memoryview:
     """Return Java's answer to a request, as bytes.
 
-    Java works on a thread of its own, so that Ctrl-C interrupts it; KeyboardInterrupt is raised when it has stopped.
+    Java works on a thread of its own, so that Ctrl-C interrupts it; KeyboardInterrupt is raised when Java has stopped.
     """
     bridge = start_java()
     request_text = json.dumps({"op": op, **parameters}, ensure_ascii=False)
-    request = request_text.encode("utf8", "replace")  # a lone surrogate would end a text for Lucene
+    request = request_text.encode("utf8", "replace")  # Lucene would end a text at a lone surrogate
     answer = memoryview(bridge.answer_now(request) if at_once else _wait(bridge, request, on_wait))
     if answer[0]:
         raise java_error(json.loads(bytes(answer[_HEADER:])), {"op": op, **parameters})
@@ -41,10 +41,10 @@ def ask_json(op: str, on_wait: Callable[[], None] | None = None, *, at_once: boo
 
 
 def open_index(folder: Path) -> dict[str, Any]:
-    """Open an index or all shards of one as one index.
+    """Open an index, or all its shards as one index.
 
-    Returns its `handle`, which the request `close` releases, the language and the fields that it stores, and `sizes`,
-    the number of documents of each shard.
+    Returns the `handle`, which the request `close` releases, the language and the fields that the index stores, and
+    `sizes`, the number of documents of each shard.
     """
     shards = index_folders(folder)
     start_java(sum(map(size_of_files, shards)))
@@ -65,6 +65,7 @@ def open_index(folder: Path) -> dict[str, Any]:
 
 
 def _wait(bridge: Bridge, request: bytes, on_wait: Callable[[], None] | None) -> bytes:
+    """Return the answer to a request, which runs on a thread of Java; `on_wait` is called while it runs."""
     thread = bridge.start(request)
     try:
         while thread.isAlive():
@@ -89,10 +90,11 @@ def java_error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
     if of_disk is not None:
         return OSError(of_disk, os.strerror(of_disk))
     index = parameters.get("index", "index")
-    if message == "the index is closed" or "AlreadyClosedException" in f"{name} {message}":  # by another thread
+    if message == "the index is closed" or "AlreadyClosedException" in f"{name} {message}":  # another thread closed it
         return closed_index(index)
-    newer = "codecs.Codec" in message or "is in the future" in message  # an IllegalArgumentException
-    if name == "IndexFormatTooNewException" or newer:
+    # Java reports an unknown codec, or a version in the future, as an IllegalArgumentException.
+    is_newer = "codecs.Codec" in message or "is in the future" in message
+    if name == "IndexFormatTooNewException" or is_newer:
         return IndexFolderError(
             f"{index}: expected an index that the installed Lucene can read, got one of a newer Lucene. "
             "Install a newer lucene-rerank-jar (an installed pyserini's jar comes first: name the newer one in "

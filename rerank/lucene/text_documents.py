@@ -16,15 +16,16 @@ from rerank.runtime.fields import is_unicode
 from rerank.types import CONTENTS, ForwardIndex
 from rerank.types.data_frames import number_of, plain_value
 
-MOST_CHARACTERS = 1 << 24  # of one text
-# Under which stores have the text of a document, and what else they know of it, where these are no fields.
+MOST_CHARACTERS = 1 << 24  # number of characters of one text
+# Names under which stores have the text of a document, and what else they know of it, unless the index has such fields.
 TEXT_KEYS = (
     *("page_content", "text", "content", "body", "document"),
     *("passage", "chunk", "passage_text", "chunk_text", "snippet", "abstract"),
 )
 METADATA_KEYS = ("metadata", "meta")
-_OF_HITS = {*ID_KEYS, "score", "distance", "similarity", "rank", "version", "uuid", "objectID"}  # beside the fields
-# Without possessive quantifiers, which Python before 3.11.5 matches wrongly.
+# Members of hits that are no fields.
+_OF_HITS = {*ID_KEYS, "score", "distance", "similarity", "rank", "version", "uuid", "objectID"}
+# The first sentence or line. No possessive quantifiers: Python before 3.11.5 matches them wrongly.
 _FIRST_SENTENCE = re.compile(r"\s*(\S[^\n]{0,199}?(?:[.!?](?=\s)|[。！？]|(?=\n)))\s*(?=\S)")
 
 
@@ -105,7 +106,7 @@ class DocumentReader:
         self._known = self._fields | self._numbers | self._runs
 
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
-        """Return a document; errors do not say where it is."""
+        """Return a document, read; error messages leave it to the caller to say where the document comes from."""
         numbers: dict[str, int | float] = {}
         if isinstance(document, Mapping):
             document = of_store(document, self._known, self._field)
@@ -135,7 +136,7 @@ class DocumentReader:
         return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
 
     def _add_other(self, name: Any, value: Any, texts: dict[str, str], numbers: dict[str, int | float]) -> None:
-        """Add a value that is not one text of a field: a list of texts, or a number; refuse others of a field."""
+        """Add a value that is no plain str of a field: a list of texts, or a number; refuse other values of a field."""
         plain = plain_value(value)
         if name in self._fields and is_text(plain):
             texts[name] = str(plain) if isinstance(plain, str) else " ".join(plain)
@@ -161,28 +162,32 @@ class DocumentReader:
 
 @lru_cache(maxsize=1024)
 def _joined_parts(joined: tuple[str, ...] | None, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return those of the fields of a document that make up its `contents`, in order."""
+    """Return the fields of a document that make up its `contents`, in order.
+
+    joined  fields that the index build joins; None: all, in the order of `field_order`
+    names   fields that the document has
+    """
     if joined is None:
         joined = tuple(sorted((name for name in names if name != CONTENTS), key=field_order))
     return tuple(name for name in joined if name in names)
 
 
 def number_in(value: Any) -> int | float | None:
-    """Return a number of any type, or that in a text (loaders of CSV have texts alone); None of what is no number."""
+    """Return a number of any type, or the number in a text, as loaders of CSV give it; None for what is no number."""
     return finite_number(value.encode("utf8", "replace")) if isinstance(value, str) else number_of(value)
 
 
 def metadata_of(document: Mapping[Any, Any]) -> Mapping[Any, Any] | None:
-    """Return what a store or framework knows of a document beside its text; None where it says nothing."""
+    """Return the metadata that a store or framework has with a document; None if there are none."""
     named = (document[name] for name in METADATA_KEYS if name in document)
     return next((each for each in named if isinstance(each, Mapping)), None)
 
 
 def of_store(document: Mapping[Any, Any], known: Collection[str], field: str) -> str | Mapping[Any, Any]:
-    """Return a text that a store has, with what is known beside it and in its metadata; other documents as they are.
+    """Return the document of a store as a text or as fields, with known values of its metadata; others as they are.
 
     known  names that a document may have
-    field  which the text fills, where the document has it under a name of the store
+    field  field that the text fills if the store has it under another name
     """
     metadata = metadata_of(document)
     if field in document and metadata is None:

@@ -168,7 +168,10 @@ def test_study_says_what_it_does_not_take(
         (lambda: run_experiment(index), "^topics: expected topics beside an index, got none"),
         (lambda: run_experiment(index, topics, qrels, k="50"), "^k: expected 1 to|^k: expected a whole number"),
         (lambda: run_experiment(data, runs={"bm25": dense}), "^runs: expected names that no other system has"),
-        (lambda: run_experiment(data, runs={"a b": dense}), "^runs: expected a mapping from names of letters"),
+        (
+            lambda: run_experiment(data, runs={"a b": dense}),
+            r"^runs: expected a mapping from names of letters, digits and _ to runs, got \['a b'\]\. Name",
+        ),
         (lambda: run_experiment(data, base=rerank.LambdaMART()), "^LambdaMART: expected a fitted model, got a new one"),
     ):
         with pytest.raises(InvalidInputError, match=message):

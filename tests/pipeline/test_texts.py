@@ -464,6 +464,7 @@ FAULTS: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "id": ("wing", {"a b": "flow"}, {}, "documents: expected ids of 1 to"),
     "ids": ("wing", {1: "flow", "1": "wing"}, {}, "documents: expected each id once"),
     "scores": ("wing", ["flow"], {"scores": [1.0, 2.0]}, "scores: expected a finite number for each of the 1 texts"),
+    "words": ("wing", ["flow"], {"scores": ["high"]}, "finite number for each of the 1 texts of .*, got others"),
     "nan": ("wing", ["flow"], {"scores": [np.nan]}, "scores: expected a finite number for each of the 1 texts"),
     "score ids": ("wing", {"d": "flow"}, {"scores": {"e": 1.0}}, "scores: expected a finite number"),
     "no mapping": (
@@ -493,7 +494,7 @@ def test_too_many_texts_are_refused(index: rerank.Index, monkeypatch: pytest.Mon
         index.text_features("wing", ["flow"] * 3)
 
 
-@pytest.mark.parametrize("k", [0, -1, 1.5, "3"])
+@pytest.mark.parametrize("k", [0, -1, 1.5, "3", True])
 def test_k_below_one_is_refused(k: Any, index: rerank.Index, model: rerank.LambdaMART) -> None:
     with pytest.raises(InvalidInputError, match="k: expected a number of texts from 1"):
         rerank.rerank_texts(model, "amber", ["amber"], k, index=index)

@@ -1,11 +1,11 @@
 """Cosines of the vectors of queries and documents: the families encoder and lsi.
 
 v       vector of a text: sum over its terms of (1 + ln tf) * ln(N / df) * the term's vector, see `rerank vectors`
-v[:d]   its first d dimensions, those of the greatest singular values; all where there are fewer
+v[:d]   the first d dimensions of v, those of the greatest singular values; all dimensions where there are fewer
 
 References
 ----------
-Deerwester et al., JASIS 1990.
+Deerwester et al., JASIS 1990 (latent semantic indexing).
 
 """
 
@@ -25,7 +25,7 @@ from rerank.types import Ints
 from rerank.vectors.vectors import ENCODER, LSI
 
 cosine_feature = partial(Feature, unit="cosine", low=-1.0 - 1e-6, high=1.0 + 1e-6)
-LEVELS = (100, 200, 400)
+LEVELS = (100, 200, 400)  # numbers of dimensions
 
 
 def fill_cosines(
@@ -49,7 +49,7 @@ def _fill_cosines(query_ptr, rows, queries, documents, ends, out):
     queries    (n_queries, dimensions) float32
     documents  (n, dimensions) float32
     ends       (n_levels,) int64, ascending: numbers of dimensions
-    NaN where either has the zero vector.
+    The cosine is NaN where the query or the document has the zero vector.
     """
     of_query = np.empty(len(ends))
     for query in range(len(query_ptr) - 1):
@@ -80,7 +80,7 @@ def _fill_cosines(query_ptr, rows, queries, documents, ends, out):
 
 @helper()
 def _dots(query, document, first, end):
-    """Return query . document and document . document of the dimensions from `first` to `end`, as `dot` adds them."""
+    """Return query . document and document . document of the dimensions [first, end), summed in the order of `dot`."""
     whole = first + (end - first) // LANES32 * LANES32
     products = same(np.float32(0.0))
     squares = same(np.float32(0.0))

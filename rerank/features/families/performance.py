@@ -1,7 +1,12 @@
 """The performance family: predictors of the query's difficulty in a field, which do not depend on the document.
 
-A term that no document holds is left out. Clarity, which needs the first documents, is in the feedback family, and the
-spread of the run's scores in the run family.
+Terms that no document holds in the field are left out. Clarity, which needs the first documents, is in the feedback
+family; the spread of the run's scores is in the run family.
+
+T         terms of the query
+qtf       occurrences of a term in the query
+df, cf    documents with the term in the field, and occurrences of the term in the field
+N         documents with the field
 
 References
 ----------
@@ -97,7 +102,7 @@ def _fill(queries, of_terms, n_docs_with, n_tokens, out):
     """Fill `out` (n_rows, 6) float32; the rows of a query without a known term are NaN.
 
     queries   query_ptr, term_ptr, query_freq as in CandidateBatch
-    of_terms  df, cf and idf of the query terms
+    of_terms  df, cf and idf of the query terms, (n_terms,) each
     """
     query_ptr, term_ptr, query_freq = queries
     doc_freq, collection_freq, all_idf = of_terms
