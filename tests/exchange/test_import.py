@@ -440,7 +440,7 @@ def test_numbers_of_features_are_their_order(names: tuple[str, ...], tmp_path: P
 def test_imported_member_of_other_features_is_refused() -> None:
     data = ranking_data(1)
     other = replace(data, feature_names=("g", *data.feature_names[1:]))
-    with pytest.raises(ModelMismatchError, match="members: expected an imported model of the features of the data"):
+    with pytest.raises(ModelMismatchError, match="members: expected an imported model with the features of the data"):
         rerank.Ensemble(members=[random_model(5), rerank.LogisticRegression(max_iter=3)], n_folds=2).fit(other)
 
 
