@@ -53,7 +53,9 @@ def compile_training() -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(N_ROWS, N_COLUMNS)).astype(np.float32)
     X[:, 2:][random.random((N_ROWS, N_COLUMNS - 2)) < 0.85] = 0.0  # columns with sparse storage
-    model = LambdaMART(n_estimators=2).fit(X, random.integers(0, 3, N_ROWS), qid=np.arange(N_ROWS) // 32)
+    labels = random.integers(0, 3, N_ROWS)
+    X[1], labels[1] = X[0], labels[0]  # rows of one query that are alike are ordered by all of their values
+    model = LambdaMART(n_estimators=2).fit(X, labels, qid=np.arange(N_ROWS) // 32)
     model.predict(X)
     model.predict(X[:1])
 

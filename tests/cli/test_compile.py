@@ -18,7 +18,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from rerank.features.recipe import Recipe, index_family_names
 from rerank.history.history import History
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.cli.compile import compile_features, compile_training
 from rerank.index.index import Index
 
