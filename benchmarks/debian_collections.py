@@ -87,7 +87,7 @@ def paragraphs(text: str) -> Iterator[dict[str, str]]:
 
 
 def tags_of(field: str) -> Iterator[str]:
-    """Yield the tags of a field, in which a::{b,c} stands for a::b and a::c."""
+    """Yield the tags of the field `Tag`; a::{b,c} is short for a::b, a::c."""
     for part in re.findall(r"[^\s,{]+(?:\{[^}]*\})?", field):
         stem, _, several = part.rstrip("}").partition("{")
         yield from (stem + tag for tag in several.split(",")) if several else (stem,)

@@ -17,9 +17,8 @@ from rerank.types.ids import judged_parts, written_apart
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
 
-_RECIPES: WeakKeyDictionary[Any, tuple[Any, Recipe]] = (
-    WeakKeyDictionary()
-)  # by model: the recipe as stored, and as read
+# By model: the recipe as stored, and as read.
+_RECIPES: WeakKeyDictionary[Any, tuple[Any, Recipe]] = WeakKeyDictionary()
 
 
 def check_topics(run: Run, topics: Topics) -> None:

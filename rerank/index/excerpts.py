@@ -11,10 +11,8 @@ from rerank.index.texts import TITLES
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 Spans = list[list[int]]
 _SENTENCE = re.compile(r"[.?!]\s+")  # the end of a sentence, up to the next one
-_LEFT_OUT = (
-    "… ",
-    " …",
-)  # before an excerpt that begins inside a sentence; after one that ends before the end of the text
+# Before an excerpt that begins inside a sentence, and after one that ends before the end of the text.
+_LEFT_OUT = "… ", " …"
 
 
 def chosen_fields(document: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class Settings:
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> Self:
-        """Return the settings of parameters; an alias overrides the name that it stands for, as in LightGBM."""
+        """Return the parameters by their main names; a value given by an alias takes precedence, as in LightGBM."""
         present = {name: value for name, value in params.items() if value is not None}
         values = NOT_GIVEN | {name: value for name, value in present.items() if name in KNOWN}
         values |= {ALIASES[name]: value for name, value in present.items() if name not in KNOWN and name in ALIASES}
