@@ -81,7 +81,7 @@ def _of_fold(
     runs: Sequence[rerank.Run], qrels: rerank.Qrels, grid: np.ndarray, train: np.ndarray, test: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the measure of the test queries by each method, all of whose choices are made on the training queries."""
-    from rerank.rankers.learned_fusion import FEW
+    from rerank.rankers.learned_fusion import LEAST_FOR_MODEL
 
     names = list(qrels)
     train_ids, test_ids = ([names[number] for number in part.tolist()] for part in (train, test))
@@ -97,7 +97,7 @@ def _of_fold(
         "best source": values_of_run(test_qrels, test_runs[single]),
     }
     for method, trees in (("weights alone", False), ("learned", None)):
-        if method == "learned" and len(train) < FEW:  # then it learns weights alone
+        if method == "learned" and len(train) < LEAST_FOR_MODEL:  # then it learns weights alone
             values[method] = values["weights alone"]
             continue
         model = rerank.learn_fusion(train_runs, train_qrels, MEASURE, trees=trees)

@@ -30,7 +30,7 @@ from benchmarks.measuring import memory, timed
 from benchmarks.registry import BenchmarkError, Options, Row, benchmark
 
 if TYPE_CHECKING:
-    from rerank.experiments.demo import Collection
+    from rerank.experiments.demo import DemoCollection
 
 CLIENTS, ROUNDS = (1, 8, 64), 4
 CORES = os.cpu_count() or 1
@@ -160,7 +160,7 @@ def collections(options: Options) -> Generator[tuple[str, rerank.Index, Path, li
         yield name, index, file, list(topics.values())
 
 
-def _embedded(collection: Collection, folder: Path) -> tuple[rerank.Index, Path]:
+def _embedded(collection: DemoCollection, folder: Path) -> tuple[rerank.Index, Path]:
     """Return an index of the docstrings of the standard library, and LambdaMART of 1,500 of their topics."""
     index = rerank.Index.build(collection.documents, folder / "index")
     topics = dict(list(collection.topics.items())[:1500])

@@ -46,7 +46,7 @@ SEVERITIES = ("error", "warning", "note")
 HIGHEST = 10  # grades of test collections end at 4, those of a few at 10
 NAMED = 10  # features that a finding lists
 SAID_ALWAYS = "each command that reads it says so"
-DEPTH = 10  # documents of a query whose judgements are counted
+JUDGED_DEPTH = 10  # documents of a query whose judgements are counted
 _BLOCK = 256  # test queries that are compared with all training queries at once
 _WORD = re.compile(r"\w+")
 _NO_TOPIC = re.compile(rb'\s*\{(\s*"[^"]*"\s*:\s*\{\s*"[^"]*"\s*:\s*-?[\d.]|.*"(is_?)?(click(ed)?|action_name)"\s*:)')
@@ -305,10 +305,11 @@ def _tied(table: Run | RankingData, values: Floats) -> list[str]:
 def _judged_share(qrels: CheckedSource, run: CheckedSource) -> Iterator[Finding]:
     """Share of the first documents that are judged."""
     ranking: Run = run.content
-    known = ranking.select(ranking.query_numbers(qrels.content)).head(DEPTH)
+    known = ranking.select(ranking.query_numbers(qrels.content)).head(JUDGED_DEPTH)
     _, judged = qrels.content.lookup(known.query_ids, known.query_ptr, known.doc_ids)
     if known.n_rows and judged.mean() < 0.5:
-        message = f"{1 - judged.mean():.0%} of the first {DEPTH} documents of each query are not judged in {qrels.path}"
+        of_first = f"{1 - judged.mean():.0%} of the first {JUDGED_DEPTH} documents"
+        message = f"{of_first} of each query are not judged in {qrels.path}"
         effect = "they count as not relevant: compare with `evaluate --judged-only`"
         if not judged.any():
             apart = written_apart(known.doc_ids.tolist(), qrels.content.doc_ids.tolist())

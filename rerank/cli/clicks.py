@@ -6,7 +6,7 @@ import click
 
 import rerank
 from rerank.cli.options import (
-    Number,
+    NumberOption,
     output_option,
     path_argument,
     path_option,
@@ -31,7 +31,7 @@ from rerank.errors import log
 )
 @click.option(
     "--grades",
-    type=Number(1, 20, whole=True),
+    type=NumberOption(1, 20, whole=True),
     metavar="N",
     default=4,
     show_default=True,

@@ -145,7 +145,7 @@ def _of_judgements(
     qrels: Path, runs: Sequence[Path], topics: Path | None, output: Path, options: Mapping[str, Any]
 ) -> None:
     """Write the figures of runs and their differences as a page, a picture, a table or in another form."""
-    from rerank.evaluation.comparison import compare_results, render, text_lines
+    from rerank.evaluation.comparison import compare_results, render, rendered_lines
     from rerank.evaluation.comparison_page import charts
     from rerank.evaluation.evaluate import judgements_of, log_absent
     from rerank.evaluation.page import PAGES, PICTURES, write_picture
@@ -188,7 +188,7 @@ def _of_judgements(
         write_picture(charts(comparison), output)
     else:
         form, per_query = options["form"], options["per_query"]
-        texts = text_lines(results, form) if per_query and form != "json" else ()
+        texts = rendered_lines(results, form) if per_query and form != "json" else ()
         write_text(output, "".join([render(comparison, form, per_query=per_query), "\n", *texts]))
 
 

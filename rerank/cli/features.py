@@ -7,7 +7,7 @@ import click
 import rerank
 from rerank.cli.options import (
     ENGINE,
-    check_pairs,
+    check_option_pairs,
     cluster_option,
     errors_with_files,
     functions_option,
@@ -95,5 +95,5 @@ def command(
     chosen = read_if(rerank.Recipe.from_toml, recipe)
     others = read_named_runs(run_files)
     with opened_index(index, cluster, topics, runs=others) as opened, errors_with_files({"recipe": recipe}):
-        check_pairs(pairs, run, opened, queries, topics)
+        check_option_pairs(pairs, run, opened, queries, topics)
         opened.write_features(output, opened.candidates_of(pairs), queries, judgements, recipe=chosen)

@@ -15,7 +15,7 @@ import click
 import rerank
 from rerank.cli.options import (
     COUNT,
-    check_pairs,
+    check_option_pairs,
     path_argument,
     path_option,
     read_named_runs,
@@ -98,7 +98,7 @@ def command(
         judgements = Judgements(output)
         for item in run_files:
             name, _, path = item.partition("=")
-            check_pairs(runs[name], Path(path), opened)
+            check_option_pairs(runs[name], Path(path), opened)
         pairs = _unjudged(pool(opened, queries, k), documents, judgements.labels, others)
         if judge is None:
             _ask_person(opened, queries, pairs, judgements)

@@ -65,7 +65,7 @@ def begins_with_index(data: Sequence[Path], count: int) -> bool:
     return len(data) == count and is_index(data[0])
 
 
-class Number(click.types.FloatParamType):
+class NumberOption(click.types.FloatParamType):
     """A number from `low` to `high`, where `whole` a whole one; NaN is none."""
 
     name = "number"
@@ -86,7 +86,7 @@ class Number(click.types.FloatParamType):
         return number
 
 
-COUNT = Number(1, 2**31 - 1, whole=True)
+COUNT = NumberOption(1, 2**31 - 1, whole=True)
 
 
 def path_argument(name: str, **settings: Any) -> Declared:
@@ -349,7 +349,7 @@ def errors_with_files(files: Mapping[str, str | Path | None]) -> Iterator[None]:
         raise type(error)(f"{file}: {message}") from error
 
 
-def check_pairs(
+def check_option_pairs(
     run: rerank.Run,
     path: Path,
     index: rerank.Index,
@@ -441,7 +441,7 @@ def model_applied(
     _check_used(runs, applied["model"])
     with opened_index(index, cluster, topics, runs=runs, check_models=not other_index, **options) as opened:
         if file is not None and of_index:
-            check_pairs(applied["run"], file, opened, applied["topics"], topics)
+            check_option_pairs(applied["run"], file, opened, applied["topics"], topics)
         yield opened, applied, {**of_model, "run": file, **base_file(base, applied["base"])}
 
 

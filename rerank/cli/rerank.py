@@ -7,7 +7,7 @@ import click
 import rerank
 from rerank.cli.options import (
     COUNT,
-    Number,
+    NumberOption,
     base_run_option,
     cluster_option,
     errors_with_files,
@@ -55,13 +55,13 @@ from rerank.errors import log
 @click.option(
     "--min-score",
     metavar="P",
-    type=Number(0.0, 1.0),
+    type=NumberOption(0.0, 1.0),
     help="Leave out documents whose probability of relevance, then their score, is below P.",
 )
 @click.option(
     "--abstain",
     metavar="P",
-    type=Number(0.0, 1.0),
+    type=NumberOption(0.0, 1.0),
     help="Leave out queries where the probability of any relevant document is below P.",
 )
 @remove_query_option

@@ -6,14 +6,14 @@ from typing import Any
 
 import click
 
-from rerank.cli.options import COUNT, Number, functions_option, path_argument, path_option
+from rerank.cli.options import COUNT, NumberOption, functions_option, path_argument, path_option
 from rerank.errors import InvalidInputError, MissingFileError, RerankError, check_known
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
-LIMITS: dict[str, tuple[str, Number]] = {  # by the name in --limit: field of `Limits`, type of its value
-    "deadline": ("deadline", Number(0.001, 3600.0)),
+LIMITS: dict[str, tuple[str, NumberOption]] = {  # by the name in --limit: field of `Limits`, type of its value
+    "deadline": ("deadline", NumberOption(0.001, 3600.0)),
     "queue": ("waiting", COUNT),
-    "wait": ("wait_seconds", Number(0.001, 3600.0)),
+    "wait": ("wait_seconds", NumberOption(0.001, 3600.0)),
     "documents": ("documents", COUNT),
     "body": ("body_bytes", COUNT),
 }

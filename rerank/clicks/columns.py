@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.clicks.log_rows import OddRows, Part, Rows, has_lines, place_of, row_fault
+from rerank.clicks.log_rows import LogPart, LogRows, OddRows, has_lines, place_of, row_fault
 from rerank.errors import FileFormatError, shown
 from rerank.files.source import LineFault, filled_lines, value_of
 from rerank.runtime.fields import is_unicode
@@ -47,7 +47,7 @@ class LogColumn(NamedTuple):
     required: bool = False
 
 
-def names_of_columns(part: Part, names: Sequence[str]) -> dict[str, str]:
+def names_of_columns(part: LogPart, names: Sequence[str]) -> dict[str, str]:
     """Return the name in the log of each column that the log has.
 
     Refuse a log that lacks a required column, or that has sums in place of a row for each impression.
@@ -69,7 +69,7 @@ def names_of_columns(part: Part, names: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def read_text(value: Any, name: str) -> str:
+def text_value(value: Any, name: str) -> str:
     """Return text that is not blank, or a whole number as text; refuse other values."""
     is_text = isinstance(value, str) and value.strip() and "\0" not in value
     if not (is_text and (value.isascii() or is_unicode(value))) and type(value) is not int:
@@ -82,7 +82,7 @@ def read_text(value: Any, name: str) -> str:
 
 def read_document(value: Any, name: str) -> str:
     """Return the id of a document."""
-    text = read_text(value, name)
+    text = text_value(value, name)
     if ID.fullmatch(text) is None:
         raise LineFault(f"expected as {name} an id {ID_RULE}, got {shown(text)}. Rename it.")
     return text
@@ -159,7 +159,7 @@ def _list_name(value: Any, name: str) -> str:
 
 
 COLUMNS = {
-    "query": LogColumn(("query", "user_query", "query_id", "qid"), read_text, required=True),
+    "query": LogColumn(("query", "user_query", "query_id", "qid"), text_value, required=True),
     "document": LogColumn(
         ("document", "doc_id", "docno", "doc", "object_id", "document_id", "item_id", "product_id", "url"),
         read_document,
@@ -167,20 +167,20 @@ COLUMNS = {
     ),
     "position": LogColumn(("position", "rank"), read_position, required=True),
     "clicked": LogColumn(("clicked", "click", "is_click", "is_clicked"), _clicked, required=True),
-    "session": LogColumn(("session", "session_id"), read_text),
+    "session": LogColumn(("session", "session_id"), text_value),
     "time": LogColumn(("time", "timestamp"), read_time, np.float64),
     LIST: LogColumn(
         (LIST, "search_id", "request_id", "impression_id", "list_id", "user_id", "client_id", "user", "query_id"),
         _list_name,
     ),
-    "ranker": LogColumn(("ranker",), read_text),
+    "ranker": LogColumn(("ranker",), text_value),
     "credit": LogColumn(("credit",), read_credit, np.float64),
 }
 
 
 ROWS_AT_ONCE = 1 << 16
 UNUSABLE = -1  # number of a text without a key
-Columns = dict[str, NDArray[Any]]
+LogColumns = dict[str, NDArray[Any]]
 Identity = tuple[str | None, str]  # key, which equal texts share (None for a text that cannot be used), and name
 
 
@@ -227,14 +227,14 @@ class RawLog:
     def __init__(self, query_identity: Callable[[str], Identity]) -> None:
         self.codes = {name: _Codes() for name in ("document", "session", "list", "ranker")}
         self.codes["query"] = _Codes(query_identity)
-        self._parts: list[Columns] = []
+        self._parts: list[LogColumns] = []
 
-    def read(self, part: Part, rows: Rows, odd: OddRows) -> None:
+    def read(self, part: LogPart, rows: LogRows, odd: OddRows) -> None:
         """Append the rows of a part; those with a value that cannot be read are left out and added to `odd`."""
         names: dict[str, str] = {}
         while some := list(islice(rows, ROWS_AT_ONCE)):
             names = names or names_of_columns(part, list(dict.fromkeys(chain.from_iterable(row for _, row in some))))
-            columns: Columns = {}
+            columns: LogColumns = {}
             faults: dict[int, LineFault] = {}  # first fault of each row that has one
             for column, name in names.items():
                 columns[column], wrong = self._values(column, name, [row.get(name) for _, row in some])
@@ -265,7 +265,7 @@ class RawLog:
         wrong = {row: faults[key] for row, key in enumerate(keys if faults else ()) if key in faults}
         return np.array(list(map(known.__getitem__, keys)), dtype=dtype), wrong
 
-    def columns(self) -> Columns:
+    def columns(self) -> LogColumns:
         """Return the columns that all parts have, and take them out of the parts to free memory."""
         names = [name for name in COLUMNS if self._parts and all(name in part for part in self._parts)]
         return {name: np.concatenate([part.pop(name) for part in self._parts]) for name in names}

@@ -23,8 +23,8 @@ from rerank.runtime.json_text import check_nesting
 from rerank.types.data_frames import Frame, frame_rows, is_frame
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-Part = Path | Frame  # a file of a log, or its rows in memory
-Rows = Iterator[tuple[int, dict[str, Any]]]  # the number of the line (or row) of each row, and its values
+LogPart = Path | Frame  # a file of a log, or its rows in memory
+LogRows = Iterator[tuple[int, dict[str, Any]]]  # the number of the line (or row) of each row, and its values
 
 
 @dataclass
@@ -45,22 +45,22 @@ class OddRows:
         return [f"{self.count:,} rows that cannot be read: dropped; the first: {self.first}"] if self.count else []
 
 
-def place_of(part: Part) -> Path:
+def place_of(part: LogPart) -> Path:
     """Return the name of a part in messages."""
     return part if isinstance(part, Path) else Path("clicks")
 
 
-def ending_of(part: Part) -> str:
+def ending_of(part: LogPart) -> str:
     """Return the ending that names the format, in lower case and without .gz; "" if there is none."""
     return next((end for end in map(str.lower, reversed(place_of(part).suffixes)) if end != ".gz"), "")
 
 
-def has_lines(part: Part) -> bool:
+def has_lines(part: LogPart) -> bool:
     """Return whether the rows of a part are in lines, which have numbers from 1."""
     return not is_frame(part) and ending_of(part) != PARQUET
 
 
-def row_fault(part: Part, place: int, message: str) -> FileFormatError:
+def row_fault(part: LogPart, place: int, message: str) -> FileFormatError:
     """Return the error of a line (from 1), or of a row of Parquet or a data frame (from 0)."""
     is_line = has_lines(part)
     return FileFormatError(
@@ -68,7 +68,7 @@ def row_fault(part: Part, place: int, message: str) -> FileFormatError:
     )
 
 
-def rows_of(part: Part, odd: OddRows) -> Rows:
+def rows_of(part: LogPart, odd: OddRows) -> LogRows:
     """Return the rows of a part; the format is detected by the ending (Parquet, CSV, TSV) or by the first line."""
     if is_frame(part):
         return enumerate(frame_rows(part))
@@ -80,7 +80,7 @@ def rows_of(part: Part, odd: OddRows) -> Rows:
     return json_objects(part) if re.fullmatch(rb"\{\s*|\[.*", first) else _json_rows(part, odd)
 
 
-def nested(row: dict[str, Any]) -> dict[str, Any]:
+def nested_row(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row with nested objects in place of names with dots: {"a.b": 1} becomes {"a": {"b": 1}}."""
     if not any("." in name for name in row):
         return row
@@ -95,12 +95,12 @@ def nested(row: dict[str, Any]) -> dict[str, Any]:
     return whole
 
 
-def _parquet_rows(path: Path) -> Rows:
+def _parquet_rows(path: Path) -> LogRows:
     with opened_parquet(path) as file:
         yield from enumerate(row for batch in file.iter_batches() for row in batch.to_pylist())
 
 
-def _json_rows(path: Path, odd: OddRows) -> Rows:
+def _json_rows(path: Path, odd: OddRows) -> LogRows:
     """Yield the object of each line; a line that is no object, e.g. one that a killed process cut off, is odd."""
     for first, chunk in chunks(path):
         for line, raw in enumerate(chunk.split(b"\n"), first):
@@ -124,7 +124,7 @@ def _object(raw: bytes) -> dict[str, Any]:
     return members if isinstance(members, dict) else json_object(text(raw))
 
 
-def _csv_rows(path: Path, odd: OddRows) -> Rows:
+def _csv_rows(path: Path, odd: OddRows) -> LogRows:
     """Yield each row with its last line; the separator is the one of , ; tab | most frequent in the line of names."""
     delimiter = max(",;\t|", key=next(filled_lines(path), (1, ""))[1].count)
     reader = csv.reader((f"{line}\n" for _, line in text_lines(path)), delimiter=delimiter, skipinitialspace=True)

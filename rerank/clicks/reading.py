@@ -18,7 +18,7 @@ import numpy as np
 
 from rerank.clicks.cleaning import LogLimits, cleaned
 from rerank.clicks.columns import RawLog, by_text, by_topic
-from rerank.clicks.log_rows import SEPARATORS, OddRows, Part, ending_of, place_of, rows_of
+from rerank.clicks.log_rows import SEPARATORS, LogPart, OddRows, ending_of, place_of, rows_of
 from rerank.clicks.record import Clicks
 from rerank.clicks.ubi import UbiLog, is_ubi
 from rerank.errors import FileFormatError, InvalidInputError, log
@@ -147,7 +147,7 @@ def key_of_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _part(log: Any) -> Part:
+def _part(log: Any) -> LogPart:
     """Return a part of a log: a data frame, or a file that there is."""
     log = rows_as_frame(log)
     if is_frame(log):

@@ -26,10 +26,10 @@ from rerank.clicks.columns import (
     read_credit,
     read_document,
     read_position,
-    read_text,
     read_time,
+    text_value,
 )
-from rerank.clicks.log_rows import OddRows, Part, Rows, nested, place_of, row_fault
+from rerank.clicks.log_rows import LogPart, LogRows, OddRows, nested_row, place_of, row_fault
 from rerank.errors import FileFormatError, shown
 from rerank.files.source import LineFault
 from rerank.runtime.json_text import ParseFault, parse_json
@@ -43,7 +43,7 @@ _DECODED = ("event_attributes", "query_attributes", *_HITS)  # JSON text in CSV 
 
 def is_ubi(row: dict[str, Any]) -> bool:
     """Return whether the first row of a log is an event, a query, a hit or the head of a bulk request."""
-    members = nested(row)
+    members = nested_row(row)
     if {"query_id", "user_query"} <= members.keys():  # another log may have both, but also has a position
         return set(COLUMNS["position"].names).isdisjoint(map(plain_name, members))
     return _is_wrapped(members) or any(name in members for name in ("action_name", "query_attributes", *_HITS))
@@ -76,16 +76,16 @@ class UbiLog:
     """Events and queries of all parts of a log, joined by the id of the search."""
 
     def __init__(self, odd: OddRows) -> None:
-        self.parts: list[Part] = []
+        self.parts: list[LogPart] = []
         self._searches: dict[str, _Search] = {}  # by query_id
         self._actions: Counter[str] = Counter()  # number of skipped events of each action
         self._odd = odd
 
-    def read(self, part: Part, rows: Rows) -> None:
+    def read(self, part: LogPart, rows: LogRows) -> None:
         """Add the events and queries of a part; those that cannot be read are counted."""
         self.parts.append(part)
         for place, row in rows:
-            members = nested(row)
+            members = nested_row(row)
             source = members.get("_source", members)
             if isinstance(source, Mapping) and not (source is members and _is_wrapped(members)):
                 try:
@@ -101,14 +101,14 @@ class UbiLog:
             self._actions[str(action)] += 1
         if not is_read and "user_query" not in members:
             return
-        name = read_text(members.get("query_id"), "query_id")
+        name = text_value(members.get("query_id"), "query_id")
         search = self._searches.setdefault(name, _Search(name, f"search {name}"))
         if members.get("user_query"):
-            search.text = read_text(members["user_query"], "user_query")
+            search.text = text_value(members["user_query"], "user_query")
         attributes = _object(members.get("event_attributes"), "event_attributes")
         session = members.get("session_id") or attributes.get("session_id") or members.get("client_id")
         if session:
-            search.session = read_text(session, "session_id")
+            search.session = text_value(session, "session_id")
         name, hits = next(((name, members[name]) for name in _HITS if members.get(name) is not None), ("", None))
         if hits is not None:
             if not isinstance(hits, list):
@@ -123,7 +123,7 @@ class UbiLog:
         if is_read:
             _add_event(search, str(action), members.get("timestamp"), attributes)
 
-    def impressions(self) -> tuple[Rows, list[str]]:
+    def impressions(self) -> tuple[LogRows, list[str]]:
         """Return the rows of the impressions, search by search, and messages about what was changed or left out."""
         searches = list(self._searches.values())
         from_0 = any(place == 0 for search in searches for place, _ in search.impressions.values())
@@ -183,7 +183,7 @@ def _add_rankers(search: _Search, hits: Sequence[str], attributes: Mapping[str, 
             "the number of its ranker, from 0), got others. Write one for each hit."
         )
     for doc, side, credit in zip(hits, sides, credits, strict=True):
-        ranker = read_text(rankers[int(side)], "query_attributes.rankers")  # Parquet and frames may hold 1.0
+        ranker = text_value(rankers[int(side)], "query_attributes.rankers")  # Parquet and frames may hold 1.0
         search.credits[doc] = ranker, read_credit(credit, "query_attributes.credits")
 
 

@@ -27,7 +27,7 @@ from rerank.files.source import file_mark
 from rerank.index.bound import runs_of_features
 from rerank.index.checks import check_topics, fingerprint_differences
 from rerank.index.index import Index
-from rerank.index.resources import HISTORY, SCORER, VECTORS, stored_name
+from rerank.index.resources import HISTORY, SCORER, VECTORS, resource_name
 from rerank.index.unsupervised import applied_model
 from rerank.lucene.java_parts import anserini_version
 from rerank.pipeline.rerank import rerank
@@ -244,7 +244,7 @@ class ClusterIndex(Index):
         bound = {name: getattr(self._bound, name) for name in (ENCODER, SCORER)}
         options = {
             **{
-                name: stored_name(name, self.path, self._opened.commit) if of_name is None else of_name
+                name: resource_name(name, self.path, self._opened.commit) if of_name is None else of_name
                 for name, of_name in bound.items()
             },
             "vectors": vectors,

@@ -469,7 +469,7 @@ def _json(comparison: Comparison, per_query: bool) -> str:
     return json.dumps(finite({**settings, **drawn, "runs": runs, "notes": notes(comparison)}), indent=1)
 
 
-def text_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:
+def rendered_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:
     """Yield a line of run, measure, query and text for each text: CSV, or with tabs; in LaTeX, lines are comments."""
     note = "% " if form == "latex" else ""
     for run, result in results.items():

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, log, shown
 from rerank.files.beir import removes_query
 from rerank.files.inputs import JudgementsLike, QrelsLike, RunLike, qrels_of, run_of, subtopic_qrels_of
-from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure
+from rerank.metrics.base import GEOMETRIC, LEAST_FACTOR, TEXT, TOTAL, Measure
 from rerank.metrics.ranked_lists import RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import Reliability
@@ -190,7 +190,7 @@ class EvaluationResult(Shown):
             parts.append("unjudged documents are struck from the list")
         if options.depth is not None:
             parts.append(f"first {options.depth} documents of a query")
-        for averaging, what in ((GEOMETRIC, f"geometric mean, at least {LEAST:.5f} each"), (TOTAL, "sum")):
+        for averaging, what in ((GEOMETRIC, f"geometric mean, at least {LEAST_FACTOR:.5f} each"), (TOTAL, "sum")):
             names = [name for name, kind in self.kinds.items() if kind.averaging == averaging and name in self.values]
             if names:
                 parts.append(f"{what}: {', '.join(names)}")

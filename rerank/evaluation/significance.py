@@ -28,7 +28,7 @@ SAMPLES = 10_000
 BLOCK = 1 << 20  # random numbers that are drawn at once
 MOST_RANKED = 50  # largest number of queries for which Wilcoxon's test is exact
 DIGITS = 12  # to which differences are rounded: later digits of equal differences may not agree
-ROUNDING = 1e-10  # relative tolerance for ties of sums that are computed in different orders
+EQUAL_SUMS = 1e-10  # relative tolerance for ties of sums that are computed in different orders
 
 
 def randomisation_p_values(differences: Floats, samples: int = SAMPLES, seed: int = 0) -> Floats:
@@ -40,7 +40,7 @@ def randomisation_p_values(differences: Floats, samples: int = SAMPLES, seed: in
     Molecular Biology 9(1), 2010.
     """
     sizes = np.sort(np.abs(differences), axis=0)  # neither the order of queries nor signs have an effect
-    observed = np.abs(differences.sum(axis=0)) * (1.0 - ROUNDING)
+    observed = np.abs(differences.sum(axis=0)) * (1.0 - EQUAL_SUMS)
     exhaustive = len(differences) < 63 and 2 ** len(differences) <= samples
     blocks = _all_signs(len(differences)) if exhaustive else _drawn_signs(len(differences), samples, seed)
     extreme = np.zeros(differences.shape[1])
@@ -266,7 +266,7 @@ class Agreement(Shown):
 
 
 @dataclass(frozen=True)
-class Estimate:
+class PredictionPoweredMean:
     """A measure of a run, estimated from the judgements of a machine and of people.
 
     Parameters
@@ -331,7 +331,7 @@ def agreement(people: QrelsLike, machine: QrelsLike) -> Agreement:
 
 def prediction_powered(
     people: QrelsLike, machine: QrelsLike, run: RunLike, measure: Any = "nDCG@10", *, level: float = LEVEL
-) -> Estimate:
+) -> PredictionPoweredMean:
     """Estimate a measure from a machine's judgements of all queries and people's judgements of some.
 
     The estimate is the mean over all N queries by the machine's judgements, plus a correction: the mean difference
@@ -392,7 +392,7 @@ def prediction_powered(
     name = parsed.name
     means = (by_machine[parsed], by_people[parsed])
     value, half = mean_and_half_width(by_machine.vector(name), both, by_people.vector(name), level)
-    return Estimate(name, value, value - half, value + half, *means, len(by_machine.query_ids), len(both))
+    return PredictionPoweredMean(name, value, value - half, value + half, *means, len(by_machine.query_ids), len(both))
 
 
 def mean_and_half_width(machine: Floats, both: Ints, people: Floats, level: float) -> tuple[float, float]:

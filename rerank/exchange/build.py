@@ -43,7 +43,7 @@ Made = TypeVar("Made")
 Sets = Mapping[int, Ints]  # nodes and their categories
 
 
-def numbers(values: Any, size: int | None = None) -> Floats:
+def number_array(values: Any, size: int | None = None) -> Floats:
     """Return numbers of a file as (n,) float64, which may be infinite; `size` is how many there must be."""
     array = np.array(values, dtype=np.float64)
     if array.ndim != 1 or np.isnan(array).any():
@@ -55,7 +55,7 @@ def numbers(values: Any, size: int | None = None) -> Floats:
 
 def wholes(values: Any, size: int | None = None, most: int = 2**31 - 1) -> Ints:
     """Return whole numbers of a file, of a size up to `most`, as (n,) int64; `size` is as in `numbers`."""
-    array = numbers(values, size)
+    array = number_array(values, size)
     wrong = np.flatnonzero((array != np.floor(array)) | (np.abs(array) > most))
     if len(wrong):
         raise FormatFault("whole numbers", shown(values[int(wrong[0])]))

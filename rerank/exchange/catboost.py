@@ -24,7 +24,7 @@ from rerank.exchange.build import (
     feature_count,
     joined_trees,
     leaf_tree,
-    numbers,
+    number_array,
     split_tree,
 )
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
@@ -90,21 +90,21 @@ class CatBoost(Format):
             raise FormatFault("one score", str(len(biases)), remedy="Train a model with one score.")
         trees = each_tree(stored["oblivious_trees"], lambda raw: _tree(raw, floats, categorical))
         with np.errstate(over="ignore", invalid="ignore"):  # refused as scores beyond float32
-            forest = joined_trees(trees, n_features).scaled(float(numbers([scale], 1)[0]))
+            forest = joined_trees(trees, n_features).scaled(float(number_array([scale], 1)[0]))
         column_names = tuple(names_of.get(column, "") for column in range(n_features))
         return TreeModel(
             forest,
             n_features,
             column_names if all(column_names) else None,
-            float(numbers(biases, 1)[0]),
+            float(number_array(biases, 1)[0]),
         )
 
 
 def _tree(raw: Any, floats: list[Any], categorical: list[Any]) -> Forest:
     """Return a tree; `floats` and `categorical` describe the features of the file; raises FormatFault."""
     splits = raw.get("splits") or []
-    values = numbers(raw["leaf_values"], 1 << len(splits))
-    counts = numbers(raw.get("leaf_weights") or [0.0] * len(values), len(values))
+    values = number_array(raw["leaf_values"], 1 << len(splits))
+    counts = number_array(raw.get("leaf_weights") or [0.0] * len(values), len(values))
     if not splits:
         return leaf_tree(float(values[0]))
     tests = zip(*(_split(split, floats, categorical) for split in splits), strict=True)
@@ -129,7 +129,7 @@ def _split(split: Any, floats: list[Any], categorical: list[Any]) -> tuple[int, 
     kind = split.get("split_type", FLOAT) if isinstance(split, dict) else split
     if kind == FLOAT:
         feature = floats[split["float_feature_index"]]
-        border = float(numbers([split["border"]])[0])
+        border = float(number_array([split["border"]])[0])
         return int(feature["flat_feature_index"]), border, feature.get("nan_value_treatment") != "AsTrue", None
     if kind != ONE_HOT:
         raise FormatFault(

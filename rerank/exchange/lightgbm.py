@@ -27,14 +27,14 @@ from rerank.exchange.build import (
     joined_trees,
     leaf_tree,
     node_counts,
-    numbers,
+    number_array,
     split_tree,
     whole_counts,
     wholes,
     with_constant,
 )
 from rerank.exchange.registry import Format, FormatFault, TreeModel, cannot_say, register
-from rerank.rankers.imported_trees import stored_name
+from rerank.rankers.imported_trees import saved_name
 from rerank.runtime.fields import SchemaError
 from rerank.runtime.json_text import check_nesting
 from rerank.trees.categories import CategoryValues
@@ -106,7 +106,7 @@ class LightGBM(Format):
 
 def model_text(model: TreeModel) -> str:
     """Return the text of a model."""
-    names = tuple(map(stored_name, model.feature_names or ()))
+    names = tuple(map(saved_name, model.feature_names or ()))
     for name in names:
         if re.search(r"[\s\",:\[\]{}]", name) or names.count(name) > 1:
             raise cannot_say(
@@ -206,7 +206,7 @@ def _tree(fields: Mapping[str, str], zero: set[int], not_zero: set[int]) -> Fore
     """Return a tree; add its features to those with 0 as missing, or as a value that goes elsewhere."""
     if fields.get("is_linear", "0") != "0":
         raise FormatFault("constant leaves", "linear ones (linear_tree)", remedy="Train without linear_tree.")
-    values = numbers(fields["leaf_value"].split(), int(fields["num_leaves"]))
+    values = number_array(fields["leaf_value"].split(), int(fields["num_leaves"]))
     if len(values) == 1:
         return leaf_tree(float(values[0]))
     n_nodes = len(values) - 1
@@ -217,8 +217,8 @@ def _tree(fields: Mapping[str, str], zero: set[int], not_zero: set[int]) -> Fore
     feature, left, right = (
         wholes(fields[key].split(), n_nodes) for key in ("split_feature", "left_child", "right_child")
     )
-    threshold = numbers(fields["threshold"].split(), n_nodes)  # inf: all that is there
-    gain = numbers(fields["split_gain"].split(), n_nodes) if "split_gain" in fields else None
+    threshold = number_array(fields["threshold"].split(), n_nodes)  # inf: all that is there
+    gain = number_array(fields["split_gain"].split(), n_nodes) if "split_gain" in fields else None
     counts = wholes(fields["leaf_count"].split(), len(values), MOST_ROWS) if "leaf_count" in fields else None
     n_rows = (
         float(wholes(fields["internal_count"].split(), n_nodes, MOST_ROWS)[0]) if "internal_count" in fields else 0.0

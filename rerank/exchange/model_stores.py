@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rerank.exchange.build import numbers
+from rerank.exchange.build import number_array
 from rerank.exchange.registry import PARAMETER, Format, FormatFault, LinearModel, compact_json
 from rerank.files.json_lines import hits_of
 from rerank.runtime.json_text import parse_json
@@ -53,7 +53,7 @@ def stored_model(content: bytes) -> tuple[bytes | LinearModel, tuple[str, ...] |
     if stored.get("type") == "model/linear":
         weights = parse_json(definition) if isinstance(definition, str) else definition
         ordered = names or tuple(weights)
-        return LinearModel(tuple(float(numbers([weights.get(name, 0.0)])[0]) for name in ordered), ordered), names
+        return LinearModel(tuple(float(number_array([weights.get(name, 0.0)])[0]) for name in ordered), ordered), names
     return definition.encode() if isinstance(definition, str) else compact_json(definition), names
 
 

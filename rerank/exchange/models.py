@@ -27,13 +27,13 @@ from rerank.exchange.registry import (
     known_formats,
 )
 from rerank.files.source import BYTE_ORDER_MARK, check_file, open_source
-from rerank.rankers.bases import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models
+from rerank.rankers.bases import OWN_RUN, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.imported_trees import ImportedTrees
 from rerank.rankers.imported_weights import LARGEST_VALUE, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker, fitted_model
-from rerank.runtime.fields import LARGEST, SchemaError
+from rerank.runtime.fields import LARGEST_FLOAT32, SchemaError
 from rerank.runtime.json_files import read_whole
 from rerank.runtime.output import check_outputs, path_of, whole_file
 from rerank.trees.forest import Forest
@@ -172,7 +172,7 @@ def _those_that(able: str, separator: str = ", ") -> str:
 
 def _tree_files(kind: Format, trees: TreeModel, model: Ranker, name: str, split_leaves: bool) -> dict[str, bytes]:
     """Return the contents of the files of a model's trees by the ending of their names; "" is the model."""
-    start = start_of(model)
+    start = exported_start(model)
     if start is not None and not kind.adds_first_score:
         raise cannot_say(
             kind.name,
@@ -232,7 +232,7 @@ def _trees_of(model: ImportedTrees | BoostedTrees) -> TreeModel:
     return TreeModel(model.forest_, model.n_features_in_, names, model.constant_, category_values=values)
 
 
-def start_of(model: Ranker) -> str | None:
+def exported_start(model: Ranker) -> str | None:
     """Return the name of the BM25 score that a model starts from: the first stage's, or a feature; None: from no score.
 
     Raises InvalidInputError for a start that no exported model can have.
@@ -242,7 +242,7 @@ def start_of(model: Ranker) -> str | None:
         base = base.model.base_
     if isinstance(base, NoBase):
         return None
-    if base.source == CANDIDATES and (not isinstance(base, FeatureBase) or base.name == "run.score"):
+    if base.source == OWN_RUN and (not isinstance(base, FeatureBase) or base.name == "run.score"):
         return "the score of the first stage"
     if isinstance(base, FeatureBase) and base.name.split(".")[0] == "bm25":
         return base.name
@@ -501,8 +501,8 @@ def _with_finite_scores(model: TreeModel | LinearModel) -> TreeModel | LinearMod
     else:
         added = model.forest.largest_score()
     largest = abs(model.constant) + added
-    if not largest <= LARGEST:
-        raise FormatFault(f"scores up to {LARGEST:.3g}", f"some up to {largest:.3g}")
+    if not largest <= LARGEST_FLOAT32:
+        raise FormatFault(f"scores up to {LARGEST_FLOAT32:.3g}", f"some up to {largest:.3g}")
     return model
 
 

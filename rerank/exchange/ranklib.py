@@ -22,7 +22,7 @@ from rerank.exchange.build import (
     feature_count,
     joined_trees,
     nested,
-    numbers,
+    number_array,
     refuse_missing_direction,
     single,
     single_number,
@@ -43,7 +43,7 @@ DEEPEST = 900  # greatest depth in splits, since RankLib reads them by recursion
 def _node(split: ElementTree.Element) -> Node:
     """Return a leaf or an inner node; a missing value takes the side of 0."""
     if split.find("output") is not None:
-        return Node(value=float(numbers([split.findtext("output")])[0]))
+        return Node(value=float(number_array([split.findtext("output")])[0]))
     first, second = split.findall("split")
     children = {first.get("pos"): first, second.get("pos"): second}
     threshold = single_number(split.findtext("threshold"))
@@ -151,7 +151,7 @@ def _linear(text: str, has_constant: bool, names: tuple[str, ...] | None) -> Lin
             raise FormatFault(f"feature:weight, features from {0 if has_constant else 1}", shown(pair), line)
         if int(feature) in weights:
             raise FormatFault("each feature once", f"{feature} again", line)
-        weights[int(feature)] = float(numbers([weight])[0])
+        weights[int(feature)] = float(number_array([weight])[0])
     constant = weights.pop(0, 0.0)
     if not weights:
         raise FormatFault("weights of features", "none", line)

@@ -36,7 +36,7 @@ from rerank.exchange.build import (
     neighbours,
     nested,
     node_counts,
-    numbers,
+    number_array,
     single,
     single_number,
     summed,
@@ -152,7 +152,7 @@ def _model(stored: Any, is_estimator: bool) -> TreeModel:
     model = booster["model"] if booster["name"] == "gbtree" else booster["gbtree"]["model"]
     trees = each_tree(_trees(model, learner.get("attributes") or {}, is_estimator), _tree)
     if booster["name"] == "dart":
-        weights = numbers(booster["weight_drop"])[: len(trees)].tolist()
+        weights = number_array(booster["weight_drop"])[: len(trees)].tolist()
         trees = [weighed(tree, weight) for tree, weight in zip(trees, weights, strict=True)]
     base = _base(parameters["base_score"], learner["objective"]["name"])
     if base:
@@ -227,9 +227,9 @@ def _tree(raw: Any) -> Forest:
     right, feature, kind, default_left = (
         wholes(raw[key], n_nodes) for key in ("right_children", "split_indices", "split_type", "default_left")
     )
-    gain, count = (numbers(raw.get(key) or [0.0] * n_nodes, n_nodes) for key in ("loss_changes", "sum_hessian"))
+    gain, count = (number_array(raw.get(key) or [0.0] * n_nodes, n_nodes) for key in ("loss_changes", "sum_hessian"))
     with np.errstate(over="ignore"):
-        value = numbers(raw["split_conditions"], n_nodes).astype(np.float32).astype(np.float64)
+        value = number_array(raw["split_conditions"], n_nodes).astype(np.float32).astype(np.float64)
     is_leaf = left < 0
     sets = _sets(raw, np.flatnonzero((kind > 0) & ~is_leaf))
     is_set = np.isin(np.arange(n_nodes), list(sets))

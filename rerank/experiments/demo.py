@@ -31,7 +31,7 @@ STUDY = Study(k=100, measures=("RR@10", "nDCG@10"), parameters=QUICK, candidates
 
 
 @dataclass(frozen=True)
-class Collection:
+class DemoCollection:
     """Documents, topics and judgements."""
 
     documents: list[dict[str, str]]
@@ -39,7 +39,7 @@ class Collection:
     qrels: Qrels
 
 
-def library_collection(root: str | Path | None = None) -> Collection:
+def library_collection(root: str | Path | None = None) -> DemoCollection:
     """Return the collection of the docstrings of the modules below `root`; None is the standard library."""
     documents: list[dict[str, str]] = []
     topics: dict[str, str] = {}
@@ -55,7 +55,7 @@ def library_collection(root: str | Path | None = None) -> Collection:
             judgements[query_id] = {name: 1}
             text = rest
         documents.append({"id": name, "title": _words(name), "body": text})
-    return Collection(documents, Topics(topics), Qrels.of(judgements))
+    return DemoCollection(documents, Topics(topics), Qrels.of(judgements))
 
 
 def run_demo(output: str | Path, root: str | Path | None = None, study: Study = STUDY) -> StudyResult:

@@ -32,7 +32,7 @@ from rerank.experiments.study import (
 )
 from rerank.experiments.study_result import StudyResult, Trial, write_result
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike
-from rerank.rankers.matching import HISTORY
+from rerank.rankers.matching import HISTORY_PREFIX
 from rerank.rankers.other_names import check_names
 from rerank.rankers.ranker import Ranker
 from rerank.training.cross_validation import FoldData, FoldHistories, FoldTraining, Try, cross_validated, noise_of
@@ -125,7 +125,7 @@ def _without_history(data_of: Callable[[int], FoldData], fold: int) -> FoldData:
     """Return the data of a fold without the features that are learned from judgements."""
     found = data_of(fold)
     names = found.data.feature_names
-    kept = [number for number, name in enumerate(names) if not name.startswith(HISTORY)]
+    kept = [number for number, name in enumerate(names) if not name.startswith(HISTORY_PREFIX)]
     data = replace(found.data, X=found.data.X[:, kept], feature_names=tuple(names[number] for number in kept))
     return replace(found, data=data)
 

@@ -24,7 +24,7 @@ from rerank.index.resources import named_runs, needed_resources
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.bases import UnsupervisedBase
 from rerank.rankers.last_stage import Gain
-from rerank.rankers.matching import HISTORY
+from rerank.rankers.matching import HISTORY_PREFIX
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
 from rerank.retrieval.candidates import Candidates, Part
@@ -49,7 +49,7 @@ from rerank.types.ids import same_ids
 SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
 OF_INDEX = ("k", "candidates", "recipe", "history")  # settings of a study of an index alone
 RESOURCES = ("vectors", "history", "encoder")  # parts of a recipe
-FIRST = 10  # documents of each query that are looked up in the data
+LOOKED_UP = 10  # documents of each query that are looked up in the data
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +227,7 @@ def _of_index(
     if study.base not in (RUN, NO_BASE):
         ranked = rerank(index, UNSUPERVISED, judged, None if learned else run, k=sources.k)
         own[UNSUPERVISED] = replace(ranked, name=UNSUPERVISED)
-    if data is not None and not any(name.startswith(HISTORY) for name in data.data.feature_names):
+    if data is not None and not any(name.startswith(HISTORY_PREFIX) for name in data.data.feature_names):
         history = None
     return Prepared(study, judgements, folds, index, data, _with_others(own, runs), inputs, history)
 
@@ -367,7 +367,7 @@ def _warn_of_others(runs: Mapping[str, Run], data: RankingData) -> None:
     """Warn of runs whose first documents are not all in the data, and hence have no label."""
     known = set(zip(data.query_ids[query_rows(data.query_ptr)].tolist(), data.doc_ids.tolist(), strict=True))
     for name, run in runs.items():
-        first = {(query_id, doc_id) for query_id in run for doc_id in list(run[query_id])[:FIRST]}
+        first = {(query_id, doc_id) for query_id in run for doc_id in list(run[query_id])[:LOOKED_UP]}
         if not first <= known:
             log.warning(
                 "run %s: %d of the first %d documents of its queries are not in the data and count as not relevant: "

@@ -234,7 +234,7 @@ def _fill_products(units, vector, out):
 
 
 @register("history.prior")
-class PriorFeatures(LearnedFamily):
+class JudgedPriorFeatures(LearnedFamily):
     """How often the document was judged relevant."""
 
     scores = (

@@ -33,7 +33,7 @@ from rerank.index.resources import (
     named_runs,
     needed_resources,
     resource_folder,
-    stored_name,
+    resource_name,
 )
 from rerank.lucene.documents import stored_text
 from rerank.lucene.folder import open_commit
@@ -150,7 +150,7 @@ class BoundIndex(Collection):
     def _kept(self, name: str) -> Path | str | None:
         """Return a file of the index's resources, or the name of the encoder or scorer; None if there is none."""
         if name in (ENCODER, SCORER):
-            return stored_name(name, self.path, self._opened.commit)
+            return resource_name(name, self.path, self._opened.commit)
         file = self.resources / _FILES[name]
         return file if file.is_file() else None
 

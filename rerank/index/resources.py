@@ -62,7 +62,7 @@ def name_file(function: str, index: Path, commit: str) -> Path:
     return cache_folder() / f"{function}-{commit[:32]}-{of_path[:16]}"
 
 
-def stored_name(function: str, index: Path, commit: str) -> str | None:
+def resource_name(function: str, index: Path, commit: str) -> str | None:
     """Return the name of the encoder or scorer that this user keeps with an index; None without one."""
     what = f"the name of the {function}, got another text. Delete the file."
     return kept_text(

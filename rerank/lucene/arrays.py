@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, IndexFolderError, log
 from rerank.lucene.commits import damaged_lucene
-from rerank.lucene.folder import ARRAYS, ARRAYS_NOTE, check_commit, commit_hash, open_commit, staged_folder
+from rerank.lucene.folder import ARRAYS, ARRAYS_NOTE, check_commit, commit_hash, open_commit, staged_index
 from rerank.lucene.languages import stored_language
 from rerank.lucene.requests import ask_json, open_index
 from rerank.lucene.shards import SUBFOLDER, index_folders
@@ -361,7 +361,7 @@ def _make(index: Path, arrays: Path, commit: str) -> None:
         names = ", ".join(shard.name for shard in shards[:3]) + (", ..." if len(shards) > 3 else "")
         log.warning("%s: %d indexes are used as the shards of one (%s).", index, len(shards), names)
     log.info("%s: building forward arrays.", arrays)
-    with staged_folder(arrays, lambda: _current(index, arrays, commit) is not None) as staging:
+    with staged_index(arrays, lambda: _current(index, arrays, commit) is not None) as staging:
         write_arrays(index, staging, made_with_index=False)
 
 

@@ -17,7 +17,7 @@ from rerank.files.sgml import ELEMENTS, read_sgml, sgml_files
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.commits import size_of_files
 from rerank.lucene.documents import ID_EXPECTED, CorpusFiles, is_id, write_documents
-from rerank.lucene.folder import check_target, staged_folder
+from rerank.lucene.folder import check_target, staged_index
 from rerank.lucene.jvm import add_options, start_java
 from rerank.lucene.languages import ENGLISH, check_language
 from rerank.lucene.requests import ask_json
@@ -97,7 +97,7 @@ def _build(
     job = {"threads": java_threads(threads), "language": check_language(language)}
     names = shard_names(shards)
     check_target(target, overwrite)
-    with staged_folder(target) as staging:
+    with staged_index(target) as staging:
         folders = [staging / "corpus" / name for name in names or [""]]
         for folder in folders:
             folder.mkdir(parents=True)

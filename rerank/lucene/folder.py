@@ -115,7 +115,7 @@ def foreign_files(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def staged_folder(target: Path, exists_already: Callable[[], bool] = lambda: False) -> Iterator[Path]:
+def staged_index(target: Path, exists_already: Callable[[], bool] = lambda: False) -> Iterator[Path]:
     """Yield a new hidden folder next to `target`, which replaces `target` if the block ends without an error.
 
     Until then a marker file shows that the folder is no complete index; see `rerank.runtime.output`. If `target` is a

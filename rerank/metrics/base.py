@@ -28,7 +28,7 @@ MEAN = "mean"
 GEOMETRIC = "geometric mean"
 TOTAL = "sum"
 TEXT = "none, it is text"
-LEAST = 1e-5  # smaller values are raised to it in a geometric mean (trec_eval's MIN_GEO_MEAN)
+LEAST_FACTOR = 1e-5  # smaller values are raised to it in a geometric mean (trec_eval's MIN_GEO_MEAN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +159,7 @@ class Measure(ABC):
         if self.averaging == TOTAL:
             return total(values)
         if self.averaging == GEOMETRIC:
-            return float(exp2_of(mean(log2_of(np.maximum(values, LEAST)))))
+            return float(exp2_of(mean(log2_of(np.maximum(values, LEAST_FACTOR)))))
         return mean(values)
 
     def score(self, ranked_labels: ArrayLike, ideal_labels: ArrayLike) -> float:

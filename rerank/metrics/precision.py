@@ -27,7 +27,7 @@ MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 NEAREST = "nearest"
 UP = "up"
-ROUNDING: Any = MeasureParameter(NEAREST, f"rounding='{NEAREST}' or '{UP}'", choices=(NEAREST, UP))
+LEVEL_ROUNDING: Any = MeasureParameter(NEAREST, f"rounding='{NEAREST}' or '{UP}'", choices=(NEAREST, UP))
 RECALL: Any = MeasureParameter(None, "recall from 0 to 1", REAL, 0, 1)
 
 
@@ -116,7 +116,7 @@ def success(lists: RankedLists, cutoff: int, rel: int = REL) -> Floats:
 
 
 @measure("IPrec", trec_cut="iprec_at_recall", cut_parameter="recall", cutoffs=RECALLS, at="recall")
-def interpolated(lists: RankedLists, rel: int = REL, rounding: str = ROUNDING, recall: float = RECALL) -> Floats:
+def interpolated(lists: RankedLists, rel: int = REL, rounding: str = LEVEL_ROUNDING, recall: float = RECALL) -> Floats:
     """Interpolated precision at recall r: the highest precision at or below the rank that reaches that recall.
 
     That is the rank of relevant document number r * R of R, rounded to the nearest (trec_eval since version 10,
@@ -141,7 +141,7 @@ LEVELS: Any = MeasureParameter(RECALLS, "recalls", convert=_levels)
 
 @measure("AvgIPrec", trec="11pt_avg", trec_parameter="recalls")
 def mean_interpolated(
-    lists: RankedLists, rel: int = REL, rounding: str = ROUNDING, recalls: tuple[float, ...] = LEVELS
+    lists: RankedLists, rel: int = REL, rounding: str = LEVEL_ROUNDING, recalls: tuple[float, ...] = LEVELS
 ) -> Floats:
     """Mean of the interpolated precision at several levels of recall, eleven by default."""
     query, rank, number = hit_positions(lists.labels >= rel, lists.query_ptr)

@@ -69,7 +69,7 @@ class ByGain(NamedTuple):
     below: NDArray[np.int32]
 
 
-class Ranking(NamedTuple):
+class QueryConstants(NamedTuple):
     """The constants of the queries and the measure, and the order of the previous call, from which sorting starts.
 
     Attributes
@@ -99,7 +99,7 @@ class Ranking(NamedTuple):
     normalize: bool
 
 
-class Columns(NamedTuple):
+class QueryColumns(NamedTuple):
     """The documents of one query: sorted by gain, descending, and padded to a multiple of LANES, or by rank."""
 
     score: Floats
@@ -170,12 +170,12 @@ class LambdaRankObjective(LambdaObjective):
         return ByGain(gains, rows, above, below)
 
     @cached_property
-    def _ranking(self) -> Ranking:
+    def _ranking(self) -> QueryConstants:
         counts = np.diff(self.query_ptr)
         orders = np.arange(self.query_ptr[-1]) - np.repeat(self.query_ptr[:-1], counts)
         n_parts = 4 * get_num_threads()  # with about as many rows each
         starts = np.searchsorted(self.query_ptr, np.arange(n_parts) * self.query_ptr[-1] // n_parts)
-        return Ranking(
+        return QueryConstants(
             query_ptr=self.query_ptr,
             part_ptr=np.append(starts, len(counts)),
             inverse_norms=self.swap.inverse_norms,
@@ -309,7 +309,7 @@ def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hes
     scale = ranking.inverse_norms[query]
     top = min(ranking.truncation_level, n)
     size = (n + LANES - 1) // LANES * LANES
-    columns = Columns(
+    columns = QueryColumns(
         scratch[0, :size],
         scratch[1, :size],
         scratch[2, :size],
@@ -509,7 +509,7 @@ def _fill_ranked_query(query, batch, scores, sigma, normalize, grad, hess):
     row_weight = np.ones(n)
     if batch.row_weights.shape[0] > 0:
         row_weight = batch.row_weights[first:last][order]
-    documents = Columns(score, label, exponential, np.empty(0), row_weight, np.zeros(n), np.zeros(n))
+    documents = QueryColumns(score, label, exponential, np.empty(0), row_weight, np.zeros(n), np.zeros(n))
     by_distance = normalize and score[n - 1] < score[0]
     every = np.arange(n)
     lowest = label.min()

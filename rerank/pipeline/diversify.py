@@ -32,9 +32,9 @@ from rerank.runtime.kernels import kernel
 from rerank.types import CONTENTS, Floats, Ints, Run
 from rerank.vectors.vectors import ENCODER, LSI
 
-DEPTH = 100  # first documents of a query that are reordered, where their number is not given
+DIVERSIFIED = 100  # first documents of a query that are reordered, where their number is not given
 DEFAULT_WEIGHT = 0.7
-MOST_DOCUMENTS = 1_000  # of a query: time grows with their square
+MOST_DIVERSIFIED = 1_000  # of a query: time grows with their square
 _GRAMMAR = re.compile(r"\s*mmr\s*(?:\(\s*(\d+(?:\.\d+)?|\.\d+)\s*(?:,\s*(\w+)\s*)?\))?\s*")
 VectorsOfRows = Callable[[Ints], NDArray[np.float32]]  # of the run
 
@@ -54,7 +54,7 @@ def parse_method(text: str) -> tuple[float, str | None]:
     return weight, match[2]
 
 
-def diversified(run: Run, vectors: VectorsOfRows, weight: float, k: int = DEPTH) -> Run:
+def diversified(run: Run, vectors: VectorsOfRows, weight: float, k: int = DIVERSIFIED) -> Run:
     """Return a run, whose rows are in trec_eval's order, with the first k documents of each query reordered by MMR.
 
     Their scores are the values with which they were chosen; those of the others fall from there, by 1 each.
@@ -117,7 +117,7 @@ def _fill_products(vectors, vector, out):
         out[doc] = dot(vectors[doc], vector)
 
 
-def diversify(index: Index | str | Path, run: RunLike, method: str = "mmr(0.7)", k: int = DEPTH) -> Run:
+def diversify(index: Index | str | Path, run: RunLike, method: str = "mmr(0.7)", k: int = DIVERSIFIED) -> Run:
     """Return a run whose first documents repeat less, by maximal marginal relevance.
 
     Parameters
@@ -148,8 +148,8 @@ def diversify(index: Index | str | Path, run: RunLike, method: str = "mmr(0.7)",
 
     """
     weight, space = parse_method(method)
-    if not isinstance(k, int | np.integer) or not 1 <= k <= MOST_DOCUMENTS:
-        raise InvalidInputError(f"k: expected a whole number from 1 to {MOST_DOCUMENTS}, got {k!r}. Pass e.g. 100.")
+    if not isinstance(k, int | np.integer) or not 1 <= k <= MOST_DIVERSIFIED:
+        raise InvalidInputError(f"k: expected a whole number from 1 to {MOST_DIVERSIFIED}, got {k!r}. Pass e.g. 100.")
     ranking = run_of(run)
     ranking = ranking.take(ranking.trec_order())
     with opened(index) as source:

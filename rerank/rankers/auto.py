@@ -13,7 +13,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.rankers.base_unit import deviation_in_queries, spread_at_the_top
 from rerank.rankers.base_weight import WeightedBase, mean_and_error
 from rerank.rankers.bases import NoBase
-from rerank.rankers.boosted import FEW, SOME
+from rerank.rankers.boosted import FEW_QUERIES, SOME
 from rerank.rankers.combination import Combination, Members, binned_for, complete_member, learner_of, new_members
 from rerank.rankers.early_stopping import EarlyStopping
 from rerank.rankers.parameters import (
@@ -75,7 +75,7 @@ class Auto(Combination):
         None,
         Members(optional=True),
         "Rankers to choose from, given as for Ensemble. None: a regularised linear ranker, and trees whose size and "
-        f"learning rate depend on the number of queries (below {FEW}, below {SOME}, or more).",
+        f"learning rate depend on the number of queries (below {FEW_QUERIES}, below {SOME}, or more).",
     )
     n_folds: int = parameter(
         3, Whole(2, 1_000_000), "Folds of the training queries for the cross-validation that makes the choice."
@@ -124,7 +124,7 @@ class Auto(Combination):
             complete_member(self, members[column])
 
     def _new_members(self, n_queries: int) -> list[Ranker]:
-        trees = TREES if FEW <= n_queries < SOME else OWN_SIZES
+        trees = TREES if FEW_QUERIES <= n_queries < SOME else OWN_SIZES
         common = {"metric": self.metric, "random_state": self.random_state}
         rounds = {"early_stopping_rounds": self.early_stopping_rounds}
         return new_members(f"{LINEAR}, {trees}" if self.members is None else self.members, {**common, **rounds})

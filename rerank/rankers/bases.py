@@ -31,14 +31,14 @@ UNSUPERVISED = "unsupervised"
 _READERS: Registry[Callable[[object, tuple[str, ...] | None], Any]] = Registry("system")
 model_readers = _READERS.known
 reads_models = _READERS.register  # decorates a function of a model and feature names; None for what it does not know
-CANDIDATES = ""  # name of the run that the rows came from, among the runs whose scores are features
+OWN_RUN = ""  # name of the run that the rows came from, among the runs whose scores are features
 
 
 class Base(ABC):
     """Where a model's starting scores come from.
 
     needs         names of the features without which a model cannot start from the base
-    source        the run that they depend on: CANDIDATES, or the name of another run whose scores are features; None:
+    source        the run that they depend on: OWN_RUN, or the name of another run whose scores are features; None:
                   neither
     by_query      whether they depend on the other candidates of the query
     worth         number of training queries that teach as much as the base knows (base_weight.py)
@@ -112,7 +112,7 @@ class FeatureBase(Base):
         if not self.name.startswith("run."):
             return None
         *run, _ = self.name.removeprefix("run.").split(".")
-        return ".".join(run) or CANDIDATES
+        return ".".join(run) or OWN_RUN
 
     def scores(self, data: RankingData) -> Floats:
         """Return the column; a missing or infinite value is refused, since a start is a finite score."""
@@ -174,7 +174,7 @@ class CandidateRunBase(Base):
 
     kind: ClassVar[str] = "candidates"
     words: ClassVar[str] = "the score of the candidates' run"
-    source: ClassVar[str | None] = CANDIDATES  # type: ignore[misc]
+    source: ClassVar[str | None] = OWN_RUN  # type: ignore[misc]
 
     def scores(self, data: RankingData) -> Floats:
         """Return the data's base scores."""

@@ -52,7 +52,7 @@ from rerank.trees.tree_values import tree_values
 from rerank.types import Floats, Ints, counted, numbered_names, query_rows
 from rerank.types.query_folds import folds_of_groups, numbered_groups
 
-FEWEST, FEW, SOME = 50, 300, 1000  # queries below which sizes of trees that are not given are smaller
+FEWEST, FEW_QUERIES, SOME = 50, 300, 1000  # queries below which sizes of trees that are not given are smaller
 LEAST_ROWS = 20
 SHARE_OF_ROWS = 25
 
@@ -69,7 +69,7 @@ class Sizes:
 OF_MANY = Sizes(n_estimators=500, num_leaves=31, min_child_samples=20)
 BELOW = {
     FEWEST: Sizes(n_estimators=20, num_leaves=4, min_child_samples=100),
-    FEW: Sizes(n_estimators=50, num_leaves=8, min_child_samples=100),
+    FEW_QUERIES: Sizes(n_estimators=50, num_leaves=8, min_child_samples=100),
     SOME: Sizes(n_estimators=150, num_leaves=15, min_child_samples=100),
 }
 
@@ -402,7 +402,7 @@ class BoostedTrees(ForestRanker):
             True for fewer than 300 queries, where n_estimators is None.
 
         """
-        return self.n_estimators is None and n_queries < FEW
+        return self.n_estimators is None and n_queries < FEW_QUERIES
 
     def _keeps_directions(self) -> bool:
         return self.monotone_constraints is not None

@@ -31,12 +31,12 @@ from rerank.metrics.reliability import Reliability
 from rerank.rankers.probability_map import LogisticMap
 from rerank.rankers.standardizer import Standardizer
 from rerank.runtime.elementary import array_log1p
-from rerank.runtime.fields import LARGEST, Names, Number, SchemaError, Whole, at
+from rerank.runtime.fields import LARGEST_FLOAT32, Names, Number, SchemaError, Whole, at
 from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, RankingData, pointers, query_order, query_rows, rows_of_groups
 
-FIRST = 20  # documents whose scores describe a list: more would depend on how many are retrieved
-LEAST = 20  # relevant documents, and lists with one, that are learned from
+DESCRIBED = 20  # documents whose scores describe a list: more would depend on how many are retrieved
+LEAST_RELEVANT = 20  # relevant documents, and lists with one, that are learned from
 ORDERED = 3  # inputs of a document
 LIST_INPUTS = 5  # without those of the predictors
 MOST = 2**31 - 1  # queries and documents
@@ -136,16 +136,16 @@ class ScoredLists:
         order = query_order(self.query_ptr, -self.scores)
         scores = self.scores[order]
         sizes = np.diff(self.query_ptr)
-        mean = np.nan_to_num(self._means(scores, FIRST))
+        mean = np.nan_to_num(self._means(scores, DESCRIBED))
         squares = (scores - mean[query_rows(self.query_ptr)]) ** 2
-        deviation = np.sqrt(np.nan_to_num(self._means(squares, FIRST)))
+        deviation = np.sqrt(np.nan_to_num(self._means(squares, DESCRIBED)))
         best, second = (
             np.append(scores, np.nan)[np.where(sizes > rank, self.query_ptr[:-1] + rank, -1)] for rank in (0, 1)
         )
         lead = np.where(np.isnan(second), 0.0, best - second)
         columns = [self._means(column, depth) for column in self.columns[order].T for depth in PROFILE]
-        of_scores = [best, lead, mean, deviation, array_log1p(np.minimum(sizes, FIRST))]
-        return np.asarray(np.clip(np.column_stack([*of_scores, *columns]), -LARGEST, LARGEST))
+        of_scores = [best, lead, mean, deviation, array_log1p(np.minimum(sizes, DESCRIBED))]
+        return np.asarray(np.clip(np.column_stack([*of_scores, *columns]), -LARGEST_FLOAT32, LARGEST_FLOAT32))
 
     def _means(self, values: NDArray[Any], depth: int) -> Floats:
         """Return the mean of values by rank, (n_rows,), over the first documents of each list; NaN where missing."""
@@ -239,14 +239,14 @@ class Calibration:
     def probabilities(self, data: RankingData, scores: Floats, texts: bool = False) -> Probabilities:
         """Return the probabilities of the documents of data with the model's scores (n_rows,) and of their lists.
 
-        texts  whether the lists were handed over, and are not the model's candidates; lists of up to FIRST documents
-               are read alike: features that compare documents of a list have other values in short ones
+        texts  whether the lists were handed over, and are not the model's candidates; lists of up to DESCRIBED
+               documents are read alike: features that compare documents of a list have other values in short ones
         """
         lists = ScoredLists.of(data, self.scale.measured(scores), self.predictors)
         sizes = np.diff(data.query_ptr)
         of_documents = np.empty(data.n_rows)
         of_lists = np.empty(len(sizes))
-        as_texts = np.full(len(sizes), self.texts is not None) & (texts | (sizes <= FIRST))
+        as_texts = np.full(len(sizes), self.texts is not None) & (texts | (sizes <= DESCRIBED))
         for maps, chosen in ((self.candidates, ~as_texts), (self.texts, as_texts)):
             if maps is not None and chosen.any():
                 of_chosen = maps.probabilities(lists.select(np.flatnonzero(chosen)))
@@ -296,11 +296,11 @@ class OutOfFold:
         """Return why too little is relevant to learn from; empty where there is enough."""
         n_relevant = int(self.relevant.sum())
         n_lists = int(self._has_relevant().sum())
-        if min(n_relevant, n_lists) >= LEAST:
+        if min(n_relevant, n_lists) >= LEAST_RELEVANT:
             return ""
         return (
-            f"expected at least {LEAST} queries with relevant documents among the candidates, got {n_lists} with "
-            f"{n_relevant}. Judge more queries"
+            f"expected at least {LEAST_RELEVANT} queries with relevant documents among the candidates, got {n_lists} "
+            f"with {n_relevant}. Judge more queries"
         )
 
     def fit(self, scale: Scale, checksum: str, texts: OutOfFold | None = None) -> Calibration:

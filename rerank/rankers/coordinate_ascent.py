@@ -20,9 +20,9 @@ from rerank.rankers.parameters import SEED, Metric, base_parameter, jobs_paramet
 from rerank.rankers.registry import register
 from rerank.rankers.standardizer import Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
-from rerank.rankers.training_set import TrainingSet, check_pairs
+from rerank.rankers.training_set import TrainingSet, check_has_pairs
 from rerank.rankers.validation import Validation
-from rerank.retrieval.best_alpha import TOLERANCE
+from rerank.retrieval.best_alpha import EQUAL_MEANS
 from rerank.runtime.fields import Whole
 from rerank.runtime.products import array_dot
 from rerank.runtime.progress import track
@@ -63,7 +63,7 @@ class CoordinateAscent(LinearRanker):
     nothing_learned: ClassVar[str] = "no weight that betters the measure. Give other features"
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
-        check_pairs(train)
+        check_has_pairs(train)
         unit = spread_at_the_top(train)
         start, _ = start_in_units(train, unit, by_query=True)
         self.standardizer_ = Standardizer.learn(train.X, train.order)
@@ -124,7 +124,7 @@ class Ascent:
                 step = side * self._training.best_step(start, side * direction)
                 scores = start + step * direction
                 value = self._training.value(scores)
-                if value > self._value + TOLERANCE:
+                if value > self._value + EQUAL_MEANS:
                     self._scores, self._value = scores, value
                     self.weights[number] = weight + step
         return self._value - before

@@ -22,12 +22,12 @@ from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet, fold_of_queries, without_start
 from rerank.runtime.fields import Choice, Number, SchemaError, Whole
-from rerank.runtime.products import cross_product, gram, inverse, product
+from rerank.runtime.products import cross_product, gram, inverse_matrix, product
 from rerank.runtime.progress import track
 from rerank.types import Floats, Ints, RankingData, numbered_names
 from rerank.types.ranking_data import BOTH, UNLISTED
 
-DEPTH = 30  # ranks to which gradients consider pairs
+GRADIENT_DEPTH = 30  # ranks to which gradients consider pairs
 RIDGE = 1e-3  # share of each weight's own curvature: with it, members with equal scores get equal weights
 
 
@@ -50,7 +50,7 @@ def newton_step(objective: LambdaObjective, inputs: Floats, weights: Floats) -> 
     sizes = np.where(sizes > 0.0, sizes, 1.0)  # where scores do not differ in any pair, the gradient is 0, too
     correlations = curvature / np.outer(sizes, sizes)
     slope = cross_product(grad[:, None], inputs)[0]
-    return product(inverse(correlations + RIDGE * np.eye(len(sizes))), slope / sizes) / sizes
+    return product(inverse_matrix(correlations + RIDGE * np.eye(len(sizes))), slope / sizes) / sizes
 
 
 SECOND = ("linear", "boosted")
@@ -175,7 +175,7 @@ class Ensemble(Combination):
     ) -> None:
         measure = parse_measure(self.metric)
         base = WeightedBase(valid or train, measure) if train.start_scores.any() else None
-        objective = lambdarank_for(measure, train.lists, train.weights, truncation_level=DEPTH)
+        objective = lambdarank_for(measure, train.lists, train.weights, truncation_level=GRADIENT_DEPTH)
         inputs, scales = _centred(train)
         followed = valid or train
         stopping = self._stopping(followed, context, None if base is None else base.best_of)

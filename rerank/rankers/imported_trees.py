@@ -13,7 +13,7 @@ from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.imported import Imported
 from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.registry import register
-from rerank.runtime.fields import LARGEST, Choice, Number, SchemaError, Whole
+from rerank.runtime.fields import LARGEST_FLOAT32, Choice, Number, SchemaError, Whole
 from rerank.runtime.mapped_rows import changed_rows
 from rerank.trees.forest import Forest
 from rerank.types import Floats, Ints, RankingData, numbered_names
@@ -23,7 +23,7 @@ SUMS = {"float64": np.float64, "float32": np.float32}
 ZERO = float(np.float32(1e-35))  # LightGBM's kZeroThreshold: values of at most this size are zero
 
 
-def stored_name(name: str) -> str:
+def saved_name(name: str) -> str:
     """Return a feature's name as LightGBM stores it: with _ for blanks."""
     return name.replace(" ", "_")
 
@@ -65,7 +65,7 @@ class ImportedTrees(ForestRanker, Imported):
         **PROGRESS,
         "source": str,
         "constant": float,
-        "divisor": Number(1e-300, LARGEST),
+        "divisor": Number(1e-300, LARGEST_FLOAT32),
         "zero_missing": Ints,
         "sums": Choice(lambda: SUMS),
         "forest": Forest,
@@ -104,7 +104,7 @@ class ImportedTrees(ForestRanker, Imported):
         if self.source_ != "lightgbm":
             return names
         known = set(self.feature_names_)
-        changed = tuple(name if name in known else stored_name(name) for name in names)
+        changed = tuple(name if name in known else saved_name(name) for name in names)
         return changed if len(set(changed)) == len(changed) else names
 
     def _names_of(self, data: RankingData) -> tuple[str, ...]:

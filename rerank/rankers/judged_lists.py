@@ -35,8 +35,8 @@ from rerank.types import Floats, Ids, Ints, Qrels, RankingData, id_array, pointe
 from rerank.types.query_folds import numbered_groups
 from rerank.types.query_rows import are_pointers, by_number
 
-DEPTH = 100  # documents of each run that are learned from, and that are fused to compare lists
-FIRST = 10  # documents of a list that are compared by `judged`
+LEARNED_DEPTH = 100  # documents of each run that are learned from, and that are fused to compare lists
+COMPARED = 10  # documents of a list that are compared by `judged`
 
 
 class StoredIds(Names):
@@ -163,8 +163,8 @@ def _first_documents(data: RankingData) -> tuple[Ints, Ids]:
         data.X[:, [number for number, name in enumerate(data.feature_names) if name.endswith(ending)]]
         for ending in (".rank", ".reciprocal_rank")
     )
-    fused = np.where(rank <= DEPTH, reciprocal, 0.0).sum(axis=1, dtype=np.float64)
-    firsts = data.run(fused).head(FIRST)
+    fused = np.where(rank <= LEARNED_DEPTH, reciprocal, 0.0).sum(axis=1, dtype=np.float64)
+    firsts = data.run(fused).head(COMPARED)
     return firsts.query_ptr, firsts.doc_ids
 
 

@@ -17,7 +17,7 @@ from rerank.rankers.parameters import NORMALIZE, Metric, parameter
 from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet
 from rerank.rankers.validation import Validation
-from rerank.retrieval.best_alpha import TOLERANCE
+from rerank.retrieval.best_alpha import EQUAL_MEANS
 from rerank.runtime.fields import Choice, Flag, Number, Whole
 from rerank.trees.booster import StepLength
 from rerank.types import Floats
@@ -102,4 +102,4 @@ def _searched(training: Validation, learning_rate: float, scores: Floats, tree: 
     """
     share = training.best_step(scores, tree)
     gain = training.value(scores + share * tree) - training.value(scores + learning_rate * tree)
-    return share if gain > TOLERANCE else learning_rate
+    return share if gain > EQUAL_MEANS else learning_rate

@@ -20,7 +20,7 @@ PAIRS = 20  # of steps and changes of the gradient that are remembered
 LEAST_FALL = 1e-4  # of the cost, share of what the slope promises (Armijo)
 LENGTHS = np.ldexp(1.0, -np.arange(40))  # of steps along a line, in the order in which they are tried
 ANEW = 4 ** np.arange(16)  # iterations from 0 after which the guess of the Hessian is computed anew
-ROUNDING = 1e-12  # share of the cost below which a rise is rounding
+COST_ROUNDING = 1e-12  # share of the cost below which a rise is rounding
 ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
 Guess = Callable[[Floats], Floats]
 
@@ -58,7 +58,7 @@ def minimise_smooth(
             moved = weights + length * direction
             there, new_gradient = value_and_gradient(moved)
             falls = there <= value + LEAST_FALL * length * slope
-            level = there <= value + ROUNDING * abs(value)
+            level = there <= value + COST_ROUNDING * abs(value)
             if falls or (level and array_dot(new_gradient, direction) <= (2.0 * LEAST_FALL - 1.0) * slope):
                 break
         else:  # rounding hides any further fall

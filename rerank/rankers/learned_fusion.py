@@ -36,7 +36,7 @@ from rerank.rankers.fusion_weights import (
     weights_model,
 )
 from rerank.rankers.imported_weights import ImportedWeights
-from rerank.rankers.judged_lists import DEPTH, JudgedLists, positions_among
+from rerank.rankers.judged_lists import LEARNED_DEPTH, JudgedLists, positions_among
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.registry import register
@@ -56,7 +56,7 @@ from rerank.runtime.fields import SchemaError
 from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, RankingData, Run, pointers, query_blocks, query_rows
 
-FEW = 100  # judged queries below which only weights are learned
+LEAST_FOR_MODEL = 100  # judged queries below which only weights are learned
 ROWS_AT_ONCE = 1 << 18  # of runs that a model is applied to
 FACTORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # of `judged`, both of deviation 1
 
@@ -108,7 +108,7 @@ def learn_fusion(
     """
     if norm is not None and norm not in NORMS:
         raise unknown_name("norm", norm, NORMS)
-    of_judged = source_data(runs, qrels, DEPTH)
+    of_judged = source_data(runs, qrels, LEARNED_DEPTH)
     data = of_judged.select(_learned_queries(of_judged))
     features = BOTH if norm is None else NORMS[norm]
     _check_coverage(data)
@@ -125,7 +125,7 @@ def learn_fusion(
             lists = known
             data = with_judged
             weights = weights_model([*weights.weights_, weight], with_judged)
-    tried = norm is None and len(np.unique(groups)) >= FEW if trees is None else trees
+    tried = norm is None and len(np.unique(groups)) >= LEAST_FOR_MODEL if trees is None else trees
     if tried:
         model = Fusion.with_trees(weights, data, metric, random_state)
         if model.members_:

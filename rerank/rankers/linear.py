@@ -21,11 +21,11 @@ from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.probability_map import least_within_bounds
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.standardizer import BLOCK, Standardizer
+from rerank.rankers.standardizer import FLOAT64_ROWS, Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
-from rerank.rankers.training_set import TrainingSet, check_pairs
+from rerank.rankers.training_set import TrainingSet, check_has_pairs
 from rerank.runtime.fields import Number, Whole
-from rerank.runtime.products import array_dot, cross_product, gram, inverse, product
+from rerank.runtime.products import array_dot, cross_product, gram, inverse_matrix, product
 from rerank.runtime.sums import total
 from rerank.types import Floats, Ints, query_rows
 
@@ -47,7 +47,7 @@ class StandardizedRanker(Ranker):
         """Return the score of each row of inputs (n_rows, n_inputs), (n_rows,)."""
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
-        blocks = (X[first : first + BLOCK] for first in range(0, len(X), BLOCK))
+        blocks = (X[first : first + FLOAT64_ROWS] for first in range(0, len(X), FLOAT64_ROWS))
         parts = [self._input_scores(self.standardizer_.inputs(block)) for block in blocks]
         return np.concatenate([np.empty(0), *parts])
 
@@ -111,9 +111,9 @@ class LinearRanker(StandardizedRanker):
         return product(inputs, self.weights_) + self.intercept_
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        for first in range(0, len(X), BLOCK):
-            added = self.standardizer_.inputs(X[first : first + BLOCK]) * self.weights_
-            np.add.at(out[first : first + BLOCK].T, self.standardizer_.features, added.T)
+        for first in range(0, len(X), FLOAT64_ROWS):
+            added = self.standardizer_.inputs(X[first : first + FLOAT64_ROWS]) * self.weights_
+            np.add.at(out[first : first + FLOAT64_ROWS].T, self.standardizer_.features, added.T)
         out[:, -1] += self.intercept_
 
     def _check_learned(self) -> None:
@@ -151,7 +151,7 @@ class LinearCostRanker(LinearRanker):
         """Return what is minimised, over all queries."""
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
-        check_pairs(train)
+        check_has_pairs(train)
         objective = self._objective(train)
         spread = spread_at_the_top(train)
         start, centre = start_in_units(train, spread, by_query=objective.constant() is None)
@@ -259,7 +259,7 @@ class Cost:
         if self._objective.constant() is None:
             inputs -= _query_means(inputs, curvatures, query_rows(self._objective.query_ptr)[rows])
         if self.n_weights <= WIDEST_HESSIAN:
-            return partial(product, inverse(self._C * gram(inputs, curvatures) + np.eye(self.n_weights)))
+            return partial(product, inverse_matrix(self._C * gram(inputs, curvatures) + np.eye(self.n_weights)))
         diagonal = cross_product(curvatures[:, None], inputs**2)[0]
         return partial(np.multiply, 1.0 / (self._C * diagonal + 1.0))
 

@@ -19,7 +19,7 @@ from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, RankingData
 
-ROUNDING = 1e-12  # of the measure: smaller differences are not counted
+MEASURE_ROUNDING = 1e-12  # of the measure: smaller differences are not counted
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def local_optimality(
         for number in track(range(n), "directions", n):
             direction = random.standard_normal(len(weights))
             values[number] = value_at(weights + length * direction / math.sqrt(array_dot(direction, direction)))
-    rises = int((values > value + ROUNDING).sum())
-    falls = int((values < value - ROUNDING).sum())
+    rises = int((values > value + MEASURE_ROUNDING).sum())
+    falls = int((values < value - MEASURE_ROUNDING).sum())
     confidence = 0.0 if rises else 1.0 - (1.0 - p0) ** falls
     return LocalOptimality(value, rises, falls, n - rises - falls, float(values.max()), confidence)

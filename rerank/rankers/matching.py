@@ -12,7 +12,7 @@ from rerank.errors import ModelMismatchError, log
 from rerank.runtime.mapped_rows import changed_rows
 from rerank.types import RankingData
 
-HISTORY = "history."  # how names of features of similar judged queries begin
+HISTORY_PREFIX = "history."  # how names of features of similar judged queries begin
 # Parts of a recipe that are lists of names. Names of features show them; they may differ where these names are equal.
 NAMED = ("fields", "families", "features", "numbers", "functions", "runs")
 
@@ -24,7 +24,7 @@ def matching(model: Any, data: RankingData) -> RankingData:
     if names == model.feature_names_:
         return data
     column_of = {name: column for column, name in enumerate(names)}
-    missing = [name for name in model.feature_names_ if name not in column_of and not name.startswith(HISTORY)]
+    missing = [name for name in model.feature_names_ if name not in column_of and not name.startswith(HISTORY_PREFIX)]
     # LETOR text, whose features have numbers, lists none that is 0 in all rows.
     if missing and not (data.zeros is not None and all(map(str.isdecimal, missing))):
         raise ModelMismatchError(
@@ -57,7 +57,7 @@ def _some(names: list[str]) -> str:
 
 def may_be_absent(name: str) -> bool:
     """Return whether some data need not have a feature: of similar judged queries, or a number of LETOR text."""
-    return name.startswith(HISTORY) or name.isdecimal()
+    return name.startswith(HISTORY_PREFIX) or name.isdecimal()
 
 
 def check_columns(model: Any, X: NDArray[np.float32], names: tuple[str, ...] | None, what: str) -> None:

@@ -20,7 +20,7 @@ from rerank.rankers.base_unit import spread_at_the_top, start_in_units
 from rerank.rankers.linear import StandardizedRanker
 from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import JOBS, SEED, base_parameter, parameter, stopping_parameter, watched_metric
-from rerank.rankers.standardizer import BLOCK, Standardizer
+from rerank.rankers.standardizer import FLOAT64_ROWS, Standardizer
 from rerank.rankers.training_context import ALONE, TrainingContext
 from rerank.rankers.training_set import TrainingSet
 from rerank.runtime.elementary import exp
@@ -244,4 +244,6 @@ class Adam:
 
 def net_scores(net: Net, inputs: NDArray[np.float32]) -> Floats:
     """Return the scores of stored inputs (n_rows, n_inputs), (n_rows,) float64."""
-    return np.concatenate([net.scores(inputs[first : first + BLOCK]) for first in range(0, len(inputs), BLOCK)])
+    return np.concatenate(
+        [net.scores(inputs[first : first + FLOAT64_ROWS]) for first in range(0, len(inputs), FLOAT64_ROWS)]
+    )

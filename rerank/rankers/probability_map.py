@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.runtime.elementary import array_exp, softplus
-from rerank.runtime.fields import LARGEST, Array, SchemaError, check_length
-from rerank.runtime.products import array_dot, cross_product, gram, inverse, product
+from rerank.runtime.fields import LARGEST_FLOAT32, Array, SchemaError, check_length
+from rerank.runtime.products import array_dot, cross_product, gram, inverse_matrix, product
 from rerank.runtime.sums import total
 from rerank.types import Floats
 
@@ -87,7 +87,7 @@ def _margins(inputs: Floats, coefficients: Floats) -> Floats:
     margins = np.zeros(len(inputs))
     for column, coefficient in zip(inputs.T, coefficients[:-1], strict=True):
         margins = margins + coefficient * column
-    return np.asarray(np.clip(margins + coefficients[-1], -LARGEST, LARGEST))
+    return np.asarray(np.clip(margins + coefficients[-1], -LARGEST_FLOAT32, LARGEST_FLOAT32))
 
 
 def _coefficients(
@@ -134,7 +134,7 @@ def least_within_bounds(
         gradient, curvature = derivatives(now)
         free = np.flatnonzero(~(bounded & (now <= 0.0) & (gradient > 0.0)))
         step = np.zeros(len(now))
-        step[free] = product(inverse(curvature[np.ix_(free, free)]), gradient[free])
+        step[free] = product(inverse_matrix(curvature[np.ix_(free, free)]), gradient[free])
         before = value
         for _ in range(MOST_HALVINGS):
             moved = np.where(bounded, np.maximum(now - step, 0.0), now - step)

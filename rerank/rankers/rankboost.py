@@ -23,7 +23,7 @@ from rerank.rankers.model_file import PROGRESS
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.registry import register
 from rerank.rankers.training_context import ALONE, TrainingContext
-from rerank.rankers.training_set import TrainingSet, check_pairs, pair_counts
+from rerank.rankers.training_set import TrainingSet, check_has_pairs, pair_counts
 from rerank.runtime.elementary import array_log, array_log1p
 from rerank.runtime.fields import Choice, Number, Whole
 from rerank.runtime.kernels import kernel
@@ -109,7 +109,7 @@ class RankBoost(ForestRanker):
     def _objective(self, train: TrainingSet) -> CostObjective:
         if train.pairs is not None:
             return ExponentialPairs(*train.weighted_pairs(evenly=True))
-        check_pairs(train)
+        check_has_pairs(train)
         return PairwiseExponential(train.query_ptr, train.weights / pair_counts(train), train.labels)
 
     def _boost(

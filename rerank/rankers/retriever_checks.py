@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from rerank.errors import ModelMismatchError, log
-from rerank.rankers.bases import CANDIDATES, ModelBase, OtherRunBase
+from rerank.rankers.bases import OWN_RUN, ModelBase, OtherRunBase
 from rerank.types import UNNAMED, Retriever, Run
 
 
@@ -38,7 +38,7 @@ def check_retrievers(
     models = list(_with_bases(model)) if starts_there else [model]
     sources = {one.base_.source for one in models} if starts_there else set()
     for one in models:
-        _compare("candidates", one.retriever_, retriever, CANDIDATES in sources, what)
+        _compare("candidates", one.retriever_, retriever, OWN_RUN in sources, what)
         for name, trained in one.run_retrievers_.items():
             _compare(f"run {name}", trained, run_retrievers.get(name), name in sources, what)
 
@@ -53,7 +53,7 @@ def check_base_run(model: Any, run: Run) -> None:
 
 def note_unknown_start(model: Any) -> None:
     """Log that the retriever of the scores to start from is unknown and cannot be checked at `predict`."""
-    if model.base_.source == CANDIDATES and not (model.retriever_ and model.retriever_.known):
+    if model.base_.source == OWN_RUN and not (model.retriever_ and model.retriever_.known):
         tag = f" (tag {model.retriever_})" if model.retriever_ else ""
         _note(
             f"base: what retrieved the run is unknown{tag}; apply the model to candidates retrieved in the same way",

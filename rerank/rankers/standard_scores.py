@@ -20,8 +20,8 @@ from rerank.runtime.kernels import kernel
 from rerank.types import Floats, RankingData
 
 RANK = "run.rank"
-DEPTH = 100
-LARGEST = 5.0
+STANDARDISED = 100  # first documents of a query, whose mean and deviation the scores are standardised by
+LARGEST_SCORE = 5.0  # standardised scores are cut off here
 SCORES = {  # with the family of each
     "bm25_bursty.contents": "letor",
     "bm25_neighbours.contents": "neighbours",
@@ -36,7 +36,7 @@ SCORES = {  # with the family of each
 
 def standardised(data: RankingData, names: Sequence[str]) -> dict[str, Floats]:
     """Return z of each score among some features, (n_rows,), by its name."""
-    is_first = data.column(RANK) <= DEPTH if RANK in names else np.ones(data.n_rows, dtype=np.bool_)
+    is_first = data.column(RANK) <= STANDARDISED if RANK in names else np.ones(data.n_rows, dtype=np.bool_)
     out = {}
     for name in filter(SCORES.__contains__, names):
         out[name] = data.column(name)
@@ -77,6 +77,6 @@ def _standardise(query_ptr, is_first, values):
         deviation = np.sqrt(squares / max(count, 1))
         for row in range(len(of_query)):
             if highest > lowest and deviation > 0.0:
-                of_query[row] = min(max(of_query[row] / deviation, -LARGEST), LARGEST)
+                of_query[row] = min(max(of_query[row] / deviation, -LARGEST_SCORE), LARGEST_SCORE)
             else:
                 of_query[row] = 0.0

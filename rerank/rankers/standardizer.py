@@ -22,9 +22,9 @@ from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.threads import in_threads, slices
 from rerank.types import Floats, Ints
 
-BLOCK = 1 << 14  # rows made float64 at a time
+FLOAT64_ROWS = 1 << 14  # rows made float64 at a time
 FURTHEST = 10.0  # standard deviations
-ROUNDING = 1e-7  # a deviation below this share of the mean is rounding of float32
+DEVIATION_ROUNDING = 1e-7  # a deviation below this share of the mean is rounding of float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Standardizer:
         present, total, _ = _sums(X, rows, np.zeros(X.shape[1]))
         means = total / np.maximum(present, 1)
         deviations = np.sqrt(_sums(X, rows, means)[2] / np.maximum(present, 1))
-        values = np.flatnonzero(deviations > ROUNDING * np.abs(means))
+        values = np.flatnonzero(deviations > DEVIATION_ROUNDING * np.abs(means))
         features = np.concatenate([values, np.flatnonzero((present < len(rows)) & (present > 0))])
         if not len(features):
             raise InvalidInputError(
@@ -72,7 +72,7 @@ class Standardizer:
         of_missing = np.arange(len(features)) >= len(values)
         all_inputs = cls(features, of_missing, means[features], 1.0 / np.where(of_missing, 1.0, deviations[features]))
         digests = np.zeros(len(features), np.uint64)
-        for part in slices(len(rows), BLOCK):
+        for part in slices(len(rows), FLOAT64_ROWS):
             _add_words(all_inputs.inputs(X, rows[part], np.float32).view(np.uint32), np.uint64(part.start), digests)
         of_values = np.zeros(X.shape[1], np.uint64)
         of_values[values] = digests[: len(values)]
@@ -93,7 +93,7 @@ class Standardizer:
         of_inputs = self.features, self.of_missing, self.means, self.scales
         in_threads(
             lambda part: _fill_inputs(X, rows[part], *of_inputs, out[part]),
-            slices(len(rows), BLOCK),
+            slices(len(rows), FLOAT64_ROWS),
             numba.get_num_threads(),
         )
         return out
@@ -114,7 +114,7 @@ def _sums(X: NDArray[np.float32], rows: Ints, means: Floats) -> Floats:
 
     Shapes: means float64 (n_features,), from which distances are; the result (3, n_features) float64.
     """
-    blocks = slices(len(rows), BLOCK)
+    blocks = slices(len(rows), FLOAT64_ROWS)
     X = read_only_view(X)
     parts = np.zeros((len(blocks), 3, X.shape[1]))  # added in one order, whichever thread is first
     in_threads(

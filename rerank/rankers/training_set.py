@@ -287,7 +287,7 @@ def check_size(what: str, values: Floats, noun: str) -> None:
         )
 
 
-def check_pairs(train: TrainingSet) -> None:
+def check_has_pairs(train: TrainingSet) -> None:
     """Refuse data in which no query has documents of different labels: there is no order to learn."""
     query = query_rows(train.query_ptr)
     differ = (train.labels[1:] != train.labels[:-1]) & (query[1:] == query[:-1])

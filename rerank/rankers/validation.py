@@ -6,7 +6,7 @@ from numba import prange
 from rerank.metrics.base import Measure
 from rerank.metrics.ranked_lists import RankedLists
 from rerank.rankers.training_set import TrainingSet
-from rerank.retrieval.best_alpha import Lines, best_share
+from rerank.retrieval.best_alpha import ScoreLines, best_share
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.sums import mean
 from rerank.types import Floats, pointers
@@ -41,7 +41,9 @@ class Validation:
     def best_step(self, scores: Floats, direction: Floats) -> float:
         """Return the step above 0 for which the mean of the measure of scores + step * direction is greatest."""
         data = self.data
-        lines = Lines(data.query_ptr, direction, scores, data.labels, data.weights, data.ideal_labels, data.ideal_ptr)
+        lines = ScoreLines(
+            data.query_ptr, direction, scores, data.labels, data.weights, data.ideal_labels, data.ideal_ptr
+        )
         return best_share(lines, self.measure)
 
 

@@ -26,13 +26,13 @@ from rerank.runtime.sums import total
 from rerank.types import Floats, Ints, pointers, query_order, query_rows, rows_of_groups
 
 CLOSEST = 1e-12
-TOLERANCE = 1e-9  # means closer than this are the same: what rounding leaves
+EQUAL_MEANS = 1e-9  # means closer than this are the same: what rounding leaves
 PAIRS_AT_ONCE = 1 << 18  # of documents
 LABELS_AT_ONCE = 1 << 22  # of the lists for which a measure without a prefix-sum form is computed at a time
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class ScoreLines:
     """Documents whose scores are alpha * a + (1 - alpha) * b.
 
     query_ptr     (n_queries + 1,) int64; equal scores rank in the order of the rows
@@ -60,7 +60,7 @@ class BestAlpha:
     high: float
 
 
-def best_alpha(lines: Lines, measure: Measure) -> BestAlpha:
+def best_alpha(lines: ScoreLines, measure: Measure) -> BestAlpha:
     """Return the alpha in (0, 1) at which the measure's weighted mean over the queries is greatest.
 
     Of equally good intervals the widest is taken, of equally wide ones the lowest.
@@ -81,7 +81,7 @@ def best_alpha(lines: Lines, measure: Measure) -> BestAlpha:
     return _best_interval(np.concatenate([np.zeros(1), *alphas]), np.concatenate([np.zeros(1), *sizes]))
 
 
-def best_share(lines: Lines, measure: Measure) -> float:
+def best_share(lines: ScoreLines, measure: Measure) -> float:
     """Return the share above 0 at which the measure of the scores b + share * a is greatest.
 
     The order is that of alpha * a + (1 - alpha) * b with share = alpha / (1 - alpha), and the interval and its middle
@@ -91,7 +91,7 @@ def best_share(lines: Lines, measure: Measure) -> float:
     return alpha / (1.0 - alpha)
 
 
-def order_at(lines: Lines, alpha: float) -> Ints:
+def order_at(lines: ScoreLines, alpha: float) -> Ints:
     """Return the rows query by query in their order at alpha, (n_rows,) int64."""
     return query_order(lines.query_ptr, -(alpha * lines.a + (1.0 - alpha) * lines.b))
 
@@ -102,14 +102,14 @@ def _best_interval(alphas: NDArray[Any], steps: Floats) -> BestAlpha:
     edges = np.append(starts.real, 1.0)
     values = np.cumsum(np.bincount(number, steps))
     greatest = values[np.diff(edges) > CLOSEST].max()
-    best = (values >= greatest - TOLERANCE).astype(np.int8)
+    best = (values >= greatest - EQUAL_MEANS).astype(np.int8)
     low = edges[:-1][np.diff(best, prepend=0) == 1]
     high = edges[1:][np.diff(best, append=0) == -1]
     widest = int(np.argmax(high - low >= (high - low).max() - CLOSEST))
     return BestAlpha(float(low[widest] + high[widest]) / 2.0, float(low[widest]), float(high[widest]))
 
 
-def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.complex128], Floats]:
+def _followed(lines: ScoreLines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.complex128], Floats]:
     """Return where the shares of some rows in the measure change, and by how much; they start at 0."""
     query = query_rows(lines.query_ptr)[own]
     other, ptr = rows_of_groups(lines.query_ptr, query)
@@ -150,7 +150,7 @@ def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.comp
     return alphas[changes], (shares - before)[changes]
 
 
-def _measured(lines: Lines, measure: Measure, query: int) -> tuple[Floats, Floats]:
+def _measured(lines: ScoreLines, measure: Measure, query: int) -> tuple[Floats, Floats]:
     """Return where a measure of one query, of which only values can be computed, changes, and by how much."""
     rows = slice(*lines.query_ptr[query : query + 2])
     a = lines.a[rows]

@@ -53,10 +53,10 @@ def _sum_of_runs(values: Floats) -> Floats:
 
 def reciprocal_rank(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of 1 / (k + rank) (Cormack, Clarke and Buettcher 2009, Reciprocal rank fusion)."""
-    return reciprocal_ranks(pool.ranks, k)
+    return rrf_scores(pool.ranks, k)
 
 
-def reciprocal_ranks(places: NDArray[Any], k: float) -> Floats:
+def rrf_scores(places: NDArray[Any], k: float) -> Floats:
     """Return the sum of 1 / (k + rank) over the runs' ranks (n_runs, n_documents), where 0 is none."""
     return _sum_of_runs(np.where(places > 0, 1.0 / (k + places), 0.0))
 
@@ -330,7 +330,7 @@ def _check(
 
 
 @dataclass(frozen=True, eq=False)
-class Combination:
+class CombinedRun:
     """The best alpha of two runs.
 
     Attributes
@@ -356,7 +356,7 @@ class Combination:
     run: Run
 
 
-def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Measure = "nDCG@10") -> Combination:
+def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Measure = "nDCG@10") -> CombinedRun:
     """Return the alpha in (0, 1) for which alpha * s_a + (1 - alpha) * s_b is best on the judged queries.
 
     The measure changes only at values of alpha for which two documents have equal scores. All these values are visited,
@@ -416,7 +416,7 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
         )
     warn_apart("runs", query_ids.tolist(), judgements)
     labels = judgements.lookup(query_ids, query_ptr, doc_ids)[0].astype(np.float64)
-    lines = best_alpha.Lines(query_ptr, a, b, labels, judged.astype(np.float64), *judgements.ideal(query_ids))
+    lines = best_alpha.ScoreLines(query_ptr, a, b, labels, judged.astype(np.float64), *judgements.ideal(query_ids))
     best = best_alpha.best_alpha(lines, measure)
     order = best_alpha.order_at(lines, best.alpha)
     lists = RankedLists(lines.labels[order], query_ptr, lines.ideal_labels, lines.ideal_ptr)
@@ -424,4 +424,4 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
     scores = (best.alpha * a + (1.0 - best.alpha) * b)[order].astype(np.float32)
     best_alpha.keep_order(query_ptr, order, scores)
     run = Run(query_ids, query_ptr, doc_ids[order], scores.astype(np.float64), f"{first.name}+{second.name}")
-    return Combination(**vars(best), value=value, metric=measure.name, run=run)
+    return CombinedRun(**vars(best), value=value, metric=measure.name, run=run)

@@ -33,7 +33,7 @@ from rerank.retrieval.pool import Pool, QueryRows, pooled
 from rerank.types import Floats, RankingData, Run, pointers, query_rows
 from rerank.types.ids import id_array, id_texts, warn_apart
 
-FIRST = 100  # documents of a list whose scores and overlap describe it
+DESCRIBED = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
 OF_ALL = ("sources", "overlap")
 JUDGED = "judged"  # added by rerank/rankers/learned_fusion.py
@@ -140,7 +140,7 @@ def _of_source(run: Run) -> Floats:
 def _spreads(run: Run) -> Floats:
     """Return the deviation of the first scores of each query over their mean size, (n_queries,)."""
     query = query_rows(run.query_ptr)
-    among = ranks(run.query_ptr) < FIRST
+    among = ranks(run.query_ptr) < DESCRIBED
     query = query[among]
     scores = run.scores[among]
     n_queries = len(run)
@@ -153,7 +153,7 @@ def _spreads(run: Run) -> Floats:
 
 def _overlaps(pool: Pool, n_queries: int) -> Floats:
     """Return `overlap` of each query, (n_queries,) float64; 0 where fewer than two runs have the query."""
-    among = (pool.ranks > 0) & (pool.ranks <= FIRST)
+    among = (pool.ranks > 0) & (pool.ranks <= DESCRIBED)
     sizes = np.array([np.bincount(pool.query[own], minlength=n_queries) for own in among])
     total = np.zeros(n_queries)
     n_pairs = np.zeros(n_queries)

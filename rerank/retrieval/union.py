@@ -22,7 +22,7 @@ from rerank.errors import InvalidInputError, shown
 from rerank.metrics.ranked_lists import ranks
 from rerank.retrieval.base import Hits, SearchInputs, source
 from rerank.retrieval.candidates import Candidates, Part
-from rerank.retrieval.fusion import RRF_K, reciprocal_ranks
+from rerank.retrieval.fusion import RRF_K, rrf_scores
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, ForwardIndex, Ids, Ints, Run, id_array, pointers, query_rows
 from rerank.types.order import scores_and_ranks
@@ -142,7 +142,7 @@ def _united(hits: Sequence[Hits], query_ids: Ids, doc_ids: Ids) -> UnionRun:
     is_added = rows[0] < 0
     places = _of_rows([ranks(found.query_ptr) + 1 for found in hits], rows)
     tied = _of_rows([scores_and_ranks(found.query_ptr, found.scores)[:, 1] for found in hits[1:]], rows[1:])
-    fused = np.where(is_added, reciprocal_ranks(tied, RRF_K), 0.0)
+    fused = np.where(is_added, rrf_scores(tied, RRF_K), 0.0)
     order = np.lexsort((-docs, -fused, places[0], is_added, query))
     is_added = is_added[order]
     begins = np.append(True, (np.diff(fused[order]) != 0.0) | ~is_added[:-1] | (np.diff(query) != 0))[: len(query)]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown, suggestion
 from rerank.runtime.json_text import parse_json
 
-LARGEST = float(np.finfo(np.float32).max)  # trec_eval stores scores as float32, and cannot order larger ones
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)  # trec_eval stores scores as float32, and cannot order larger ones
 LONGEST_TEXT = 100_000  # characters
 UNBOUNDED = 1_000_000  # whole numbers with a bound this high or higher are documented without one
 REMEDY = "Correct it."
@@ -94,14 +94,14 @@ class Number(Field):
         "a number",
         "g",
     )  # type taken, type returned, name, format of bounds
-    low: float = -LARGEST
-    high: float = LARGEST
+    low: float = -LARGEST_FLOAT32
+    high: float = LARGEST_FLOAT32
     optional: bool = False
 
     def accepts(self) -> str:
         """Return the range."""
         low, high = self._bounds()
-        is_bounded = self.high < (LARGEST if self._kind[1] is float else UNBOUNDED)
+        is_bounded = self.high < (LARGEST_FLOAT32 if self._kind[1] is float else UNBOUNDED)
         return f"{f'{low} to {high}' if is_bounded else f'from {low}'}{', or None' if self.optional else ''}"
 
     def read(self, value: Any) -> Any:
@@ -193,8 +193,8 @@ class Array(Field):
     """
 
     dtype: Any = np.float64
-    low: float = -LARGEST
-    high: float = LARGEST
+    low: float = -LARGEST_FLOAT32
+    high: float = LARGEST_FLOAT32
 
     def read(self, value: Any) -> NDArray[Any]:
         """Return the array, its types and values checked."""

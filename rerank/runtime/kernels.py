@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core import event
 from numba.core.caching import NullCache
+from numba.core.dispatcher import Dispatcher
 
 from rerank.errors import log
 
@@ -41,7 +42,12 @@ def _numba(**options: Any) -> Callable[[Kernel], Kernel]:
         try:
             compiled: Kernel = untyped(cache=True, **options)(function)
         except RuntimeError:  # no folder of a cache can be written: `_Announcer` says so where a kernel compiles
-            compiled = untyped(**options)(function)
+            return untyped(**options)(function)  # type: ignore[no-any-return]
+        if isinstance(compiled, Dispatcher):
+            # Numba unpickles what it stored for an earlier state of the file before it compares the two states, which
+            # fails where a class of the arguments is gone. Versions are compared first: here they contain the state.
+            index = compiled._cache._cache_file  # type: ignore[attr-defined]
+            index._version = f"{index._version} {index._source_stamp}"
         return compiled
 
     return decorate

@@ -17,7 +17,7 @@ from rerank.runtime.threads import in_threads, slices
 
 BLOCK = 1 << 12  # rows whose products are summed before they are added to those of the others
 GRAM_COLUMNS = 32  # of the left side at a time: their sums stay in the processor's cache
-FEW = 1 << 19  # multiplications for which threads are not worth their start
+FEW_PRODUCTS = 1 << 19  # multiplications for which threads are not worth their start
 
 
 def array_dot(left: Floats, right: NDArray[Any]) -> float:
@@ -65,7 +65,7 @@ def gram(inputs: Floats, weights: Floats) -> Floats:
     return out
 
 
-def inverse(matrix: Floats) -> Floats:
+def inverse_matrix(matrix: Floats) -> Floats:
     """Return the inverse of a symmetric positive definite matrix (n, n)."""
     out = matrix.copy()
     _invert(out)
@@ -74,7 +74,7 @@ def inverse(matrix: Floats) -> Floats:
 
 def _in_blocks(task: Callable[[slice], None], n_rows: int, work: int, step: int = BLOCK) -> None:
     """Do the task for each block of rows, on several threads where there are many multiplications, `work` a row."""
-    in_threads(task, slices(n_rows, step), numba.get_num_threads() if n_rows * work > FEW else 1)
+    in_threads(task, slices(n_rows, step), numba.get_num_threads() if n_rows * work > FEW_PRODUCTS else 1)
 
 
 @kernel()

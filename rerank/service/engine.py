@@ -25,7 +25,7 @@ from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob, json_
 from rerank.service.querylog import QueryLog
 from rerank.service.ranked_candidates import (
     RankedCandidates,
-    check_finite,
+    check_finite_scores,
     first_stage,
     ranked,
     scored_by_model,
@@ -317,7 +317,7 @@ class Engine:
         first = int(scored.run.query_ptr[query])
         rows = first + position_order(positions, scored.scores[first : first + len(positions)])
         rows = scored.likely(query, rows, job.body.cutoff)
-        check_finite(scored.scores[rows])
+        check_finite_scores(scored.scores[rows])
         promised = scored.promised if scored.slow is None else None  # probabilities are in the model's order
         probabilities = None if promised is None else promised.documents[rows].tolist()
         order = positions[rows - first].tolist()

@@ -32,7 +32,7 @@ from rerank.service.bodies import SearchJob
 from rerank.service.settings import ServiceError, Settings
 from rerank.types import RankingData, Run, id_array
 
-CANDIDATES = "candidates.run"
+CANDIDATES_FILE = "candidates.run"
 KEY = ".key"
 KEY_BYTES = 32
 _LETTERS = 4  # bytes of a token for each document
@@ -43,7 +43,7 @@ PRIVATE = 0o600
 LOST = Counter("rerank_log_lost", "Entries that were not written to the log of queries.")
 
 
-class Lines(NamedTuple):
+class LoggedLines(NamedTuple):
     """Whole lines for the end of a file, and what the file begins with."""
 
     name: str
@@ -65,7 +65,7 @@ class Appender:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._queue: list[tuple[Sequence[Lines], Future[bool]]] = []
+        self._queue: list[tuple[Sequence[LoggedLines], Future[bool]]] = []
         self._changed = threading.Condition()
         self._n_bytes = 0
         self._ends = False
@@ -73,7 +73,7 @@ class Appender:
         self._thread = threading.Thread(target=self._work, name="rerank-log", daemon=True)
         self._thread.start()
 
-    def put(self, entry: Sequence[Lines]) -> Future[bool]:
+    def put(self, entry: Sequence[LoggedLines]) -> Future[bool]:
         """Append an entry soon; return whether it was written, as a future that can be cancelled until it is."""
         done: Future[bool] = Future()
         size = sum(len(lines.content) + len(lines.header) for lines in entry)
@@ -105,7 +105,7 @@ class Appender:
                 return
             self._write(taken)
 
-    def _write(self, taken: Sequence[tuple[Sequence[Lines], Future[bool]]]) -> None:
+    def _write(self, taken: Sequence[tuple[Sequence[LoggedLines], Future[bool]]]) -> None:
         """Append entries, all or none, when no other process does; those that are cancelled until then are left out."""
         reason: object = ""
         try:
@@ -171,7 +171,7 @@ class QueryLog(Appender):
         names: Sequence[str],
         run: Run,
         data: RankingData | None,
-    ) -> list[Lines]:
+    ) -> list[LoggedLines]:
         """Return what is written of an answer, and add their tokens to its results.
 
         results  of each query, and what is known of it
@@ -191,18 +191,18 @@ class QueryLog(Appender):
             event = {"query_id": query_id, "user_query": text, "timestamp": _now(), **session}
             events.append(event | {"query_response_hit_ids": hit_ids, "query_attributes": attributes})
         entry = [
-            Lines(TOPICS, "".join(topics).encode()),
-            Lines(CANDIDATES, "".join(_run_lines(run, ids)).encode()),
-            Lines(EVENTS, _lines(events)),
+            LoggedLines(TOPICS, "".join(topics).encode()),
+            LoggedLines(CANDIDATES_FILE, "".join(_run_lines(run, ids)).encode()),
+            LoggedLines(EVENTS, _lines(events)),
         ]
         if self._settings.log_features and data is not None:
             own = data.select([number for number, query_id in enumerate(data.query_ids.tolist()) if query_id in ids])
             names_in_log = id_array([ids[query_id] for query_id in own.query_ids.tolist()])
             header, rows = svmlight_text(replace(own, query_ids=names_in_log))
-            entry.append(Lines(f"features-{hashlib.sha256(header).hexdigest()[:8]}.svm", rows, header))
+            entry.append(LoggedLines(f"features-{hashlib.sha256(header).hexdigest()[:8]}.svm", rows, header))
         return entry
 
-    def events(self, token: str, shown_ids: Sequence[str], clicked_ids: Sequence[str]) -> list[Lines]:
+    def events(self, token: str, shown_ids: Sequence[str], clicked_ids: Sequence[str]) -> list[LoggedLines]:
         """Return what is written of shown and clicked documents; ServiceError where the answer does not have them."""
         query_id, marks, signature = ("", "", *token.rsplit(".", 2))[-3:]
         if not hmac.compare_digest(signature.encode(), self._signature(query_id, marks).encode()):
@@ -224,7 +224,7 @@ class QueryLog(Appender):
                 attributes = {"object": {"object_id": doc_id}, "position": {"ordinal": place}}
                 event = {"action_name": action, "query_id": query_id, "timestamp": _now()}
                 events.append(event | {"event_attributes": attributes})
-        return [Lines(EVENTS, _lines(events))]
+        return [LoggedLines(EVENTS, _lines(events))]
 
     def _keyed(self, text: str, size: int) -> bytes:
         """Return the keyed hash (BLAKE2b) of a text, of some bytes."""
@@ -289,7 +289,7 @@ def _run_lines(run: Run, names: Mapping[str, str]) -> Iterator[str]:
             yield f"{name} Q0 {doc_id} {rank} {score!r} {run.name}\n"
 
 
-def _append(folder: Path, entries: Sequence[Lines]) -> None:
+def _append(folder: Path, entries: Sequence[LoggedLines]) -> None:
     """Append lines to their files; after an error, all files have their old lengths.
 
     The events are last: what their lines name is then in the other files, even if the process is killed.

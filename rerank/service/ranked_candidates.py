@@ -68,8 +68,8 @@ class RankedCandidates:
         lowest = self.scores[rows[-1]] if len(rows) else 0.0
         scores = np.append(self.scores[rows], lowest - np.arange(1, len(others) + 1))
         bm25 = self.run.scores[of_run]
-        check_finite(scores)
-        check_finite(bm25)
+        check_finite_scores(scores)
+        check_finite_scores(bm25)
         columns = zip(
             self.run.doc_ids[of_run].tolist(), scores.tolist(), (of_run - start).tolist(), bm25.tolist(), strict=True
         )
@@ -120,7 +120,7 @@ def shown_hits(
     }
 
 
-def check_finite(scores: Floats) -> None:
+def check_finite_scores(scores: Floats) -> None:
     """Raise ValueError unless all scores are finite: JSON has no other numbers, and orjson would write null."""
     if not np.isfinite(scores).all():
         raise ValueError("scores: expected finite values, got others. Check the model.")

@@ -15,7 +15,7 @@ from rerank.history.history import History
 from rerank.metrics.base import Measure
 from rerank.metrics.ranked_lists import RankedLists
 from rerank.rankers.bases import OtherRunBase
-from rerank.rankers.matching import HISTORY
+from rerank.rankers.matching import HISTORY_PREFIX
 from rerank.rankers.ranker import Ranker, given_base
 from rerank.retrieval.tail import with_tail
 from rerank.types import Floats, ForwardIndex, Ints, RankingData, Run, query_rows, trec_order
@@ -108,7 +108,7 @@ class FoldHistories(FoldData):
         """
         recipe = Recipe.from_dict(data.data.recipe or {})
         families = tuple(name for name in recipe.families or () if family(name).needs_history)
-        names = [name for name in data.data.feature_names if name.startswith(HISTORY)]
+        names = [name for name in data.data.feature_names if name.startswith(HISTORY_PREFIX)]
         chosen = None if recipe.features is None else tuple(names)
         recipe = replace(recipe, families=families, features=chosen, history=None, encoder=None, runs=())
         of_folds = [features(history, recipe).X for history in histories]

@@ -16,7 +16,7 @@ from rerank.index.index import Index
 from rerank.metrics.base import Measure
 from rerank.rankers.bases import UnsupervisedBase
 from rerank.rankers.last_stage import DEPTHS, Gain
-from rerank.rankers.matching import HISTORY
+from rerank.rankers.matching import HISTORY_PREFIX
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import Candidates
 from rerank.training.cross_validation import (
@@ -117,7 +117,7 @@ def is_estimable(sources: Candidates, feature_names: Sequence[str] = ()) -> bool
     """
     if sources.is_learned:
         reading = "candidates", "Name other candidates, or run `rerank experiment`."
-    elif any(name.startswith(HISTORY) for name in feature_names):
+    elif any(name.startswith(HISTORY_PREFIX) for name in feature_names):
         reading = "features", "Leave it out (--no-history, Index.open(..., history=False))."
     else:
         return True
@@ -169,7 +169,7 @@ def mean_without_history(
         return None
     of_fold = training.data_of(0)  # whose other features are the same in all folds
     X = of_fold.data.X.copy()
-    X[:, [name.startswith(HISTORY) for name in of_fold.data.feature_names]] = np.nan
+    X[:, [name.startswith(HISTORY_PREFIX) for name in of_fold.data.feature_names]] = np.nan
     unnamed = replace(training, data_of=replace(of_fold, data=replace(of_fold.data, X=X)))
     parts = map(unnamed.unseen, range(training.n_folds))
     run = Run.joined([of_fold.ranking(part, predicted(model, part)) for part, model in zip(parts, models, strict=True)])

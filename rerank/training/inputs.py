@@ -15,8 +15,8 @@ from rerank.history.history import History
 from rerank.index.index import Index
 from rerank.index.unsupervised import default_candidates
 from rerank.rankers.bases import run_scores, start_of
-from rerank.rankers.boosted import FEW
-from rerank.rankers.matching import HISTORY, matching
+from rerank.rankers.boosted import FEW_QUERIES
+from rerank.rankers.matching import HISTORY_PREFIX, matching
 from rerank.rankers.ranker import Ranker, fitted_model, given_base
 from rerank.retrieval.candidates import RERANKED, Candidates
 from rerank.retrieval.union import UnionRun
@@ -95,7 +95,7 @@ class TrainingInputs:
         data  of `data`, with the history of all queries: one that is learned here, or that of the index
         """
         history = self.index.history
-        if history is None or not any(name.startswith(HISTORY) for name in data.feature_names):
+        if history is None or not any(name.startswith(HISTORY_PREFIX) for name in data.feature_names):
             return FoldData(data, None, run)
         terms = self.index.searcher.analyze([self.topics[name] for name in folds])
         others = histories_of_folds(history, self.index.forward, terms, folds)
@@ -164,11 +164,11 @@ def with_depth_of_history(sources: Candidates, index: Index, qrels: Qrels) -> Ca
 
     A history of many queries knows relevant documents that are far below in every source.
     """
-    knows_many = index.history is not None and len(qrels) >= FEW
+    knows_many = index.history is not None and len(qrels) >= FEW_QUERIES
     return sources.at_depth(MOST_DOCUMENTS) if knows_many and not sources.is_single else sources
 
 
-def by_text(topics: Topics) -> Topics:
+def in_order_of_texts(topics: Topics) -> Topics:
     """Return topics in the order of their texts: neither their order nor their ids change what is learned from them."""
     return Topics(dict(sorted(topics.items(), key=lambda topic: (topic[1], topic[0]))))
 
@@ -178,7 +178,7 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
 
     Both are in the order of the texts.
     """
-    judged = {query_id: text for query_id, text in by_text(topics).items() if query_id in qrels}
+    judged = {query_id: text for query_id, text in in_order_of_texts(topics).items() if query_id in qrels}
     if not judged:
         raise InvalidInputError(
             f"qrels: expected judgements of the topics, got none (a topic is {next(iter(topics))!r}, a judged query "

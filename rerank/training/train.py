@@ -25,7 +25,7 @@ from rerank.index.checks import log_judged, log_unknown
 from rerank.index.index import Index, opened
 from rerank.metrics.registry import named, parse_measure
 from rerank.rankers.bases import UNSUPERVISED
-from rerank.rankers.boosted import FEW
+from rerank.rankers.boosted import FEW_QUERIES
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.registry import ranker_class
@@ -45,7 +45,14 @@ from rerank.training.estimate import (
     scorer_gain,
 )
 from rerank.training.folds import LEAST_QUERIES
-from rerank.training.inputs import TRAINED, TrainingInputs, by_text, judged_queries, sources_of, with_depth_of_history
+from rerank.training.inputs import (
+    TRAINED,
+    TrainingInputs,
+    in_order_of_texts,
+    judged_queries,
+    sources_of,
+    with_depth_of_history,
+)
 from rerank.training.teacher import with_gains
 from rerank.training.tuning import Tuning, check_tuning, fit_best
 from rerank.types import RankingData, Run, Topics
@@ -231,7 +238,9 @@ def _train_without_judgements(
 ) -> Trained:
     """Return a model of a teacher's gains, or of the labels of a log's clicks."""
     labelled = labels if isinstance(labels, Run) else set(labels.query_ids[np.unique(labels.query)].tolist())
-    topics = Topics({query_id: text for query_id, text in by_text(inputs.topics).items() if query_id in labelled})
+    topics = Topics(
+        {query_id: text for query_id, text in in_order_of_texts(inputs.topics).items() if query_id in labelled}
+    )
     warn_apart("topics", inputs.topics, labelled)
     learned = measured = None  # the data to learn from, and those whose labels the estimate measures
     run = Run.of({})
@@ -273,7 +282,7 @@ def default_ranker(n_queries: int) -> str:
     Clicks train LambdaMART for any number of queries: of few queries only the first documents are learned from, and a
     linear ranker that has seen no others can rank those badly.
     """
-    return "auto" if n_queries < FEW else LEARNER
+    return "auto" if n_queries < FEW_QUERIES else LEARNER
 
 
 def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:

@@ -22,7 +22,7 @@ from rerank.trees.constraints import ALL_GROUPS
 from rerank.types import Ints
 
 BIN_WORDS = 4  # of 64 bins each
-ROUNDING = 2.0**-20  # of sums of hessians that are no multiples of a power of 2
+HESSIAN_ROUNDING = 2.0**-20  # of sums of hessians that are no multiples of a power of 2
 FEATURE = np.dtype(
     [
         ("column", np.int64),  # where its codes are; -1: one bin only, nothing to split
@@ -157,7 +157,7 @@ class TreeLimits(NamedTuple):
     @property
     def least_hess(self) -> float:
         """`min_child_weight`, less what sums of hessians lose by rounding: a sum that equals it is enough."""
-        return float(self.min_child_weight) * (1.0 - ROUNDING)
+        return float(self.min_child_weight) * (1.0 - HESSIAN_ROUNDING)
 
 
 class TreeTask(NamedTuple):

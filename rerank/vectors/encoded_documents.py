@@ -21,7 +21,7 @@ from rerank.runtime.progress import track
 from rerank.runtime.store import Blocks, Kind, Stored, note_path
 from rerank.types import ForwardIndex, Ints
 from rerank.vectors.encoder import Encoder
-from rerank.vectors.vectors import IDENTITY, check_finite, identity
+from rerank.vectors.vectors import IDENTITY, check_finite_array, identity
 
 Texts = Callable[[Ints], Sequence[str]]
 _BLOCK = 2048  # documents of a file that is kept while others are encoded, so that an interrupted call goes on
@@ -87,7 +87,7 @@ KIND = Kind(
     "Delete it, it is made again.",
     Record({**IDENTITY, "encoder": Text()}),
     lambda _: {"vectors": Stored(np.float32, ("n_docs", "n_dimensions"), mapped=True)},
-    lambda _, arrays: check_finite("documents", arrays["vectors"]),
+    lambda _, arrays: check_finite_array("documents", arrays["vectors"]),
 )
 
 

@@ -38,7 +38,7 @@ BASIS_RATIO = 2  # columns of the full basis for each wanted vector
 LEAST_BASIS = 12 * WIDTH
 STAYING = 0.3  # share of the basis beyond the wanted vectors that a restart keeps
 FAR = 1e-5  # |A'A v - s^2 v| of a vector v of singular value s that is near enough, as a share of s^2
-ROUNDING = 1e-6  # the same as a share of the largest s^2: below it float32 rounds
+SQUARE_ROUNDING = 1e-6  # the same as a share of the largest s^2: below it float32 rounds
 SHORT = 1e-3  # share of the largest s^2: of shorter columns, rounding leaves too much that is in the basis
 MOST_RESTARTS = 100
 _ROWS = 1 << 13  # of a block of rows in rotations
@@ -149,7 +149,7 @@ class _Krylov:
             squares, rotation = symmetric_eigen(self._projected)
             coupling = product(self._coupling, rotation[-WIDTH:])
             distances = np.sqrt((coupling * coupling).sum(axis=0))[:size]
-            near = distances <= np.maximum(FAR * squares[:size], ROUNDING * squares[0])
+            near = distances <= np.maximum(FAR * squares[:size], SQUARE_ROUNDING * squares[0])
             if near.all() or restart == MOST_RESTARTS:
                 break
             # Besides the wanted vectors, a share of the others stays.
@@ -186,7 +186,7 @@ class _Krylov:
         Columns that are rounding next to `scale`, and what depends on others, are replaced by random ones: the space of
         the basis holds all its images, but not all of the vectors. Short columns are made orthogonal to it once more.
         """
-        out, coupling = _basis_of(images, ROUNDING * scale)
+        out, coupling = _basis_of(images, SQUARE_ROUNDING * scale)
         if len(coupling) and (coupling * coupling).sum(axis=1).min() < (SHORT * scale) ** 2:
             self._remove(out)
             out = _rounded_off(out)
@@ -195,7 +195,7 @@ class _Krylov:
             for _ in range(2):
                 self._remove(drawn)
                 drawn -= product(out, cross_product(out, drawn))
-            out = np.hstack([out, _basis_of(drawn, ROUNDING)[0]])
+            out = np.hstack([out, _basis_of(drawn, SQUARE_ROUNDING)[0]])
         return out, np.vstack([coupling, np.zeros((WIDTH - len(coupling), WIDTH))])
 
     def _remove(self, images: Floats) -> None:

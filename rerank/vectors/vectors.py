@@ -494,7 +494,7 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
             raise Fault(f"{name}.rows beyond the terms")
     for name, array in arrays.items():
         if array.dtype == np.float32:
-            check_finite(name, array)
+            check_finite_array(name, array)
     if values["checksum"] != _checksum(spaces):
         raise Fault("vectors with another checksum than their own")
 
@@ -516,7 +516,7 @@ def _checksum(spaces: Mapping[str, Space]) -> str:
     return digest.hexdigest()[:16]
 
 
-def check_finite(name: str, array: NDArray[np.float32]) -> None:
+def check_finite_array(name: str, array: NDArray[np.float32]) -> None:
     """Raise Fault for numbers that are not finite; the array is read in blocks of rows."""
     rows = 1 << 12
     if not all(np.isfinite(array[first : first + rows]).all() for first in range(0, len(array), rows)):

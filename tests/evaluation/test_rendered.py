@@ -6,7 +6,7 @@ import json
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.evaluation.comparison import MARKED, compare, compare_results, notes, render, text_lines
+from rerank.evaluation.comparison import MARKED, compare, compare_results, notes, render, rendered_lines
 from rerank.evaluation.evaluate import evaluate
 
 
@@ -85,7 +85,7 @@ def test_csv_has_quotes_where_a_name_has_a_comma(results) -> None:
 def test_texts_are_lines_of_the_form() -> None:
     result = evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["relstring"])
     name = next(iter(result.texts))
-    lines = {form: list(text_lines({"a,b": result}, form)) for form in ("tsv", "csv", "latex")}
+    lines = {form: list(rendered_lines({"a,b": result}, form)) for form in ("tsv", "csv", "latex")}
     (text,) = result.texts[name].tolist()
     assert lines["tsv"] == [f"a,b\t{name}\tq\t{text}\n"]
     assert lines["csv"] == [f'"a,b",{name},q,{text}\n']

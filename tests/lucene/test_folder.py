@@ -11,7 +11,7 @@ import pytest
 
 from rerank.errors import IndexFolderError, MissingFileError
 from rerank.lucene.build import build_index
-from rerank.lucene.folder import MARKER, check_index_folder, check_target, commit_hash, staged_folder
+from rerank.lucene.folder import MARKER, check_index_folder, check_target, commit_hash, staged_index
 
 
 def test_index_folder_is_checked(tmp_path: Path) -> None:
@@ -57,9 +57,9 @@ def test_target_is_refused_when_it_is_no_index(tmp_path: Path, overwrite: bool) 
         check_target(tmp_path / "thesis.tex", overwrite)
 
 
-def test_staged_folder_appears_whole(tmp_path: Path) -> None:
+def test_staged_index_appears_whole(tmp_path: Path) -> None:
     target = tmp_path / "deep" / "index"
-    with staged_folder(target) as staging:
+    with staged_index(target) as staging:
         (staging / "a").write_text("x")
         assert not target.exists()
         assert (staging / MARKER).exists()
@@ -69,22 +69,22 @@ def test_staged_folder_appears_whole(tmp_path: Path) -> None:
     assert list(target.parent.iterdir()) == [target]
 
 
-def test_staged_folder_replaces_an_existing_folder(tmp_path: Path) -> None:
+def test_staged_index_replaces_an_existing_folder(tmp_path: Path) -> None:
     target = tmp_path / "index"
     target.mkdir()
     (target / "segments_1").write_text("x")
-    with staged_folder(target) as staging:
+    with staged_index(target) as staging:
         (staging / "new").write_text("x")
         assert (target / "segments_1").exists()
     assert [path.name for path in target.iterdir()] == ["new"]
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_staged_folder_keeps_what_others_wrote_into_the_target_meanwhile(tmp_path: Path) -> None:
+def test_staged_index_keeps_what_others_wrote_into_the_target_meanwhile(tmp_path: Path) -> None:
     target = tmp_path / "index"
     target.mkdir()
     (target / "segments_1").write_text("x")
-    with staged_folder(target):
+    with staged_index(target):
         (target / "notes").mkdir()
         (target / "notes" / "a.txt").write_text("mine")
         (target / "_notes.txt").write_text("mine")
@@ -93,11 +93,11 @@ def test_staged_folder_keeps_what_others_wrote_into_the_target_meanwhile(tmp_pat
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_staged_folder_keeps_a_link_a_link(tmp_path: Path) -> None:
+def test_staged_index_keeps_a_link_a_link(tmp_path: Path) -> None:
     (tmp_path / "disk" / "real").mkdir(parents=True)
     link = tmp_path / "index"
     link.symlink_to(tmp_path / "disk" / "real")
-    with staged_folder(link) as staging:
+    with staged_index(link) as staging:
         (staging / "new").write_text("x")
     assert link.is_symlink()
     assert [path.name for path in (tmp_path / "disk" / "real").iterdir()] == ["new"]
@@ -127,9 +127,9 @@ def test_sharded_index_with_another_index_in_its_folder_is_not_overwritten(tmp_p
         check_target(tmp_path / "index", overwrite=True)
 
 
-def test_staged_folder_is_removed_when_another_process_built_the_target(tmp_path: Path) -> None:
+def test_staged_index_is_removed_when_another_process_built_the_target(tmp_path: Path) -> None:
     target = tmp_path / "index"
-    with staged_folder(target, exists_already=lambda: True):
+    with staged_index(target, exists_already=lambda: True):
         target.mkdir()
         (target / "theirs").write_text("x")
     assert [path.name for path in target.iterdir()] == ["theirs"]
@@ -137,8 +137,8 @@ def test_staged_folder_is_removed_when_another_process_built_the_target(tmp_path
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_staged_folder_leaves_nothing_after_an_error(tmp_path: Path, error: type[BaseException]) -> None:
-    with pytest.raises(error, match="no"), staged_folder(tmp_path / "index"):
+def test_staged_index_leaves_nothing_after_an_error(tmp_path: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error, match="no"), staged_index(tmp_path / "index"):
         raise error("no")
     assert list(tmp_path.iterdir()) == []
 
@@ -153,7 +153,7 @@ def _left_folder(target: Path, state: str, number: int) -> Path:
     return part
 
 
-def test_staged_folder_removes_the_folders_of_killed_processes(tmp_path: Path) -> None:
+def test_staged_index_removes_the_folders_of_killed_processes(tmp_path: Path) -> None:
     target = tmp_path / "index[1]"
     target.mkdir()
     for number, state in enumerate(("new", "old0")):
@@ -162,7 +162,7 @@ def test_staged_folder_removes_the_folders_of_killed_processes(tmp_path: Path) -
     other = _left_folder(tmp_path / "index[1].other", "new", 3)
     with open(alive) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with staged_folder(target):
+        with staged_index(target):
             pass
     left = [alive, Path(f"{alive}.new"), Path(f"{alive}.old0"), other, Path(f"{other}.new"), target]
     assert sorted(tmp_path.iterdir()) == sorted(left)
@@ -171,15 +171,15 @@ def test_staged_folder_removes_the_folders_of_killed_processes(tmp_path: Path) -
 HOLD = """
 import sys
 from pathlib import Path
-from rerank.lucene.folder import staged_folder
-with staged_folder(Path(sys.argv[1])) as staging:
+from rerank.lucene.folder import staged_index
+with staged_index(Path(sys.argv[1])) as staging:
     (staging / "a").touch()
     print("writing", flush=True)
     sys.stdin.readline()
 """
 
 
-def test_staged_folder_of_a_killed_process_is_removed_and_that_of_a_live_one_stays(tmp_path: Path) -> None:
+def test_staged_index_of_a_killed_process_is_removed_and_that_of_a_live_one_stays(tmp_path: Path) -> None:
     target = tmp_path / "index"
     command = [sys.executable, "-c", HOLD, str(target)]
     killed, live = (
@@ -191,7 +191,7 @@ def test_staged_folder_of_a_killed_process_is_removed_and_that_of_a_live_one_sta
     killed.kill()
     killed.communicate()
     assert len(list(tmp_path.iterdir())) == 4
-    with staged_folder(target):
+    with staged_index(target):
         pass
     assert len(list(tmp_path.iterdir())) == 3
     live.communicate("\n")
@@ -200,11 +200,11 @@ def test_staged_folder_of_a_killed_process_is_removed_and_that_of_a_live_one_sta
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_staged_folder_restores_the_target_of_a_process_killed_while_it_replaced_it(tmp_path: Path) -> None:
+def test_staged_index_restores_the_target_of_a_process_killed_while_it_replaced_it(tmp_path: Path) -> None:
     target = tmp_path / "index"
     for state in ("new", "old0"):
         _left_folder(target, state, 0)
-    with pytest.raises(ValueError, match="no"), staged_folder(target):
+    with pytest.raises(ValueError, match="no"), staged_index(target):
         raise ValueError("no")
     assert (target / "old0").exists()
     assert list(tmp_path.iterdir()) == [target]

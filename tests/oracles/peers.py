@@ -11,7 +11,7 @@ import numpy as np
 import pytrec_eval
 
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
-from rerank.metrics.base import GEOMETRIC, LEAST, Measure
+from rerank.metrics.base import GEOMETRIC, LEAST_FACTOR, Measure
 from rerank.metrics.precision import UP, interpolated, mean_interpolated
 from rerank.metrics.registry import parse_measures
 
@@ -89,7 +89,7 @@ def _largest(result: EvaluationResult, names: dict[str, Measure], theirs) -> tup
         for name, measure in names.items():
             expected, actual = figures[name], per_query[measure.name][query]
             if measure.averaging == GEOMETRIC:
-                actual = math.log(max(actual, LEAST))
+                actual = math.log(max(actual, LEAST_FACTOR))
             difference = abs(actual - (0.0 if math.isnan(expected) else expected))  # a share of nothing is 0 here
             count += 1
             if difference > largest:

@@ -19,7 +19,7 @@ import rerank
 import rerank.plugins.lightgbm as lgb
 from rerank.errors import InvalidInputError, UnknownParameterError
 from rerank.plugins.lightgbm.eval_sets import EvalSet
-from rerank.plugins.lightgbm.parameters import Settings
+from rerank.plugins.lightgbm.parameters import LightGBMSettings
 from tests.rankers.leaves import leaves
 
 lightgbm = pytest.importorskip("lightgbm")
@@ -132,9 +132,9 @@ def test_depths_are_read_as_lightgbm_reads_them(depths: Any) -> None:
     ],
 )
 def test_constraints_are_read_of_a_text_as_lightgbm_reads_them(name: str, text: str, values: Any) -> None:
-    assert Settings.of({name: text}).parameters[name] == values
+    assert LightGBMSettings.of({name: text}).parameters[name] == values
     with pytest.raises(InvalidInputError, match=f"{name}: expected numbers with commas between them, got 'a,b'"):
-        Settings.of({name: "a,b"})
+        LightGBMSettings.of({name: "a,b"})
 
 
 def test_script_that_keeps_boosters_in_files_runs(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_figures_are_those_of_lightgbm_at_the_same_scores(gains: list[int] | Non
     settings = {"objective": "lambdarank", "metric": ["ndcg", "map"], "eval_at": [1, 3, 10], "verbose": -1, **given}
     data = lightgbm.Dataset(X, labels, group=GROUP, init_score=scores)
     expected = {each[1]: each[2] for each in lightgbm.Booster(settings, data).eval_train()}
-    read = Settings.of({"metric": ["ndcg", "map"], **given})
+    read = LightGBMSettings.of({"metric": ["ndcg", "map"], **given})
     ptr = np.concatenate([[0], np.cumsum(GROUP)])
     rows = EvalSet("x", labels.astype(float), read.gains_of(labels.astype(float)), ptr, None, read)
     figures = {each.metric_name: each.metric_value for each in rows.results(read.metric_list(None, [1, 3, 10]), scores)}
@@ -251,7 +251,7 @@ def test_quality_is_that_of_lightgbm() -> None:
     values = {}
     for of in (lgb, lightgbm):
         model = of.LGBMRanker(n_estimators=40, num_leaves=7, verbose=-1).fit(X, Y, group=GROUP)
-        rows = EvalSet("x", y_test * 1.0, y_test * 1.0, np.cumsum([0, *group]), None, Settings.of({}))
+        rows = EvalSet("x", y_test * 1.0, y_test * 1.0, np.cumsum([0, *group]), None, LightGBMSettings.of({}))
         values[of] = np.mean([each[2] for each in rows.results([("ndcg", [*range(1, 11)])], model.predict(X_test))])
     assert values[lgb] == pytest.approx(values[lightgbm], abs=0.02)
 
@@ -420,7 +420,7 @@ def test_base_scores_are_started_from_and_not_predicted() -> None:
     start, later = X[:, 0].copy(), X_VALID[:, 0].copy()
     model = lgb.LGBMRanker(**FEW)
     watched(model=model, init_score=start, eval_init_score=[later])
-    rows = EvalSet("x", Y_VALID * 1.0, Y_VALID * 1.0, np.cumsum([0, *GROUP_VALID]), None, Settings.of({}))
+    rows = EvalSet("x", Y_VALID * 1.0, Y_VALID * 1.0, np.cumsum([0, *GROUP_VALID]), None, LightGBMSettings.of({}))
     expected = rows.results([("ndcg", [1])], later + model.predict(X_VALID))[0].metric_value
     assert model.evals_result_["valid_0"]["ndcg@1"][-1] == pytest.approx(expected)
 
@@ -577,7 +577,7 @@ def test_other_names_mean_the_same() -> None:
 
 @pytest.mark.parametrize("given", [np.random.RandomState(3), np.random.default_rng(3), 3, None])
 def test_seeds_are_numbers_or_generators(given: Any) -> None:
-    assert Settings.of({"random_state": given}).parameters["random_state"] >= 0
+    assert LightGBMSettings.of({"random_state": given}).parameters["random_state"] >= 0
 
 
 def test_objective_xendcg_is_that_of_mart(shared_data: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.metrics.reliability import Reliability
-from rerank.rankers.calibration import COVERED, FIRST, OutOfFold, Scale, ScoredLists, in_order_of
+from rerank.rankers.calibration import COVERED, DESCRIBED, OutOfFold, Scale, ScoredLists, in_order_of
 from rerank.rankers.probability_map import MANY, LogisticMap, _isotonic, logistic
 from rerank.runtime.codec import plain
 from rerank.types import query_rows
@@ -155,10 +155,10 @@ def test_lists_of_few_documents_are_read_as_texts() -> None:
     rare = replace(scored, relevant=scored.relevant & (np.arange(len(scored.relevant)) % 3 == 0))
     trained.calibration_ = scored.fit(scale, trained.checksum(), rare)
     few, many = world(3, 2), world(3, 3)
-    kept = np.flatnonzero(np.arange(few.n_rows) % N_DOCUMENTS < FIRST)
+    kept = np.flatnonzero(np.arange(few.n_rows) % N_DOCUMENTS < DESCRIBED)
     few = replace(
         few,
-        query_ptr=np.arange(4) * FIRST,
+        query_ptr=np.arange(4) * DESCRIBED,
         doc_ids=few.doc_ids[kept],
         X=few.X[kept],
         labels=None,

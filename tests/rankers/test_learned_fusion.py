@@ -15,7 +15,7 @@ from rerank.exchange.models import export_model
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.fusion_weights import Problem, best_settings, convex_combinations
 from rerank.rankers.imported_weights import ImportedWeights
-from rerank.rankers.judged_lists import DEPTH, JudgedLists
+from rerank.rankers.judged_lists import LEARNED_DEPTH, JudgedLists
 from rerank.rankers.learned_fusion import JUDGED, Fusion
 from rerank.rankers.ranker import read_model
 from rerank.retrieval.source_data import source_data, source_directions
@@ -251,7 +251,7 @@ def test_copies_of_a_query_under_other_ids_are_one_query(spread: float, caplog: 
         for run in runs
     ]
     judged = {name: qrels[name.split(".")[0]] for name in copies[0]}
-    lists = JudgedLists.of(source_data(copies, judged, DEPTH), rerank.Qrels.of(judged))
+    lists = JudgedLists.of(source_data(copies, judged, LEARNED_DEPTH), rerank.Qrels.of(judged))
     names = [name.split(".")[0] for name in lists.query_ids.tolist()]
     assert (np.equal.outer(lists.groups, lists.groups) == np.equal.outer(names, names)).all()
     assert isinstance(rerank.learn_fusion(copies, judged, trees=False), ImportedWeights)
@@ -262,10 +262,12 @@ def test_runs_that_are_much_deeper_than_what_is_learned_from_have_weights() -> N
     random = np.random.default_rng(2)
     runs, qrels = [{}, {}], {}
     for query in range(20):
-        labels = (random.random(DEPTH) < 0.2).astype(int)
+        labels = (random.random(LEARNED_DEPTH) < 0.2).astype(int)
         qrels[f"q{query}"] = {f"d{doc}": int(label) for doc, label in enumerate(labels)}
         for run in runs:  # the same documents come first in both
-            scores = np.concatenate([10.0 + labels + random.normal(size=DEPTH), np.linspace(1.0, 0.0, DEPTH)])
+            scores = np.concatenate(
+                [10.0 + labels + random.normal(size=LEARNED_DEPTH), np.linspace(1.0, 0.0, LEARNED_DEPTH)]
+            )
             run[f"q{query}"] = {f"d{doc}": float(score) for doc, score in enumerate(scores)}
     weights = weights_of(rerank.learn_fusion(runs, qrels, judged=False, trees=False))
     assert min(weights["source1.deviations"], weights["source2.deviations"]) > 0.0
@@ -368,7 +370,7 @@ def test_weights_of_minmax_are_exported_for_engines(tmp_path: Path) -> None:
     assert sum(combination["parameters"]["weights"]) == pytest.approx(1.0, abs=1e-9)
     export_model(model, tmp_path / "retriever.json", "elasticsearch-retriever")
     linear = json.loads((tmp_path / "retriever.json").read_text())["retriever"]["linear"]
-    assert linear["rank_window_size"] == DEPTH
+    assert linear["rank_window_size"] == LEARNED_DEPTH
     retrievers = linear["retrievers"]
     assert [each["weight"] for each in retrievers] == weights.tolist()
     assert {each["normalizer"] for each in retrievers} == {"minmax"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.rankers.boosted import BELOW, FEW, FEWEST, OF_MANY, SOME, sizes_of
+from rerank.rankers.boosted import BELOW, FEW_QUERIES, FEWEST, OF_MANY, SOME, sizes_of
 from rerank.rankers.ranker import read_model
 
 
@@ -15,8 +15,8 @@ from rerank.rankers.ranker import read_model
     [
         (1, BELOW[FEWEST]),
         (49, BELOW[FEWEST]),
-        (50, BELOW[FEW]),
-        (299, BELOW[FEW]),
+        (50, BELOW[FEW_QUERIES]),
+        (299, BELOW[FEW_QUERIES]),
         (300, BELOW[SOME]),
         (999, BELOW[SOME]),
         (1000, OF_MANY),

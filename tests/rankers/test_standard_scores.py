@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
-from rerank.exchange.models import start_of
+from rerank.exchange.models import exported_start
 from rerank.rankers.ranker import read_model
 from rerank.rankers.standard_scores import SCORES, standardised
 from tests.oracles.standard_scores import standard_scores
@@ -83,7 +83,7 @@ def test_base_unsupervised_is_refused_without_its_features_and_without_queries()
     with pytest.raises(ModelMismatchError, match="X: expected RankingData, within whose queries"):
         model.predict(data.X)
     with pytest.raises(InvalidInputError, match=r"got the sum of standardised scores\. Train the model without a base"):
-        start_of(model)
+        exported_start(model)
     outer = rerank.LambdaMART(n_estimators=2, min_child_samples=2, base=model).fit(data)
     with pytest.raises(ModelMismatchError, match="X: expected RankingData, within whose queries"):
         outer.predict(data.X)

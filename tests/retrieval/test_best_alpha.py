@@ -14,7 +14,7 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.base import Measure
 from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.retrieval.best_alpha import Lines, best_alpha, best_share, order_at
+from rerank.retrieval.best_alpha import ScoreLines, best_alpha, best_share, order_at
 from rerank.retrieval.fusion import combine
 from rerank.types import ideal_of_rows, pointers
 from tests.oracles.combinations import share_values, value_at_share
@@ -45,9 +45,9 @@ def case(seed: int):
     return a, b, labels, random.integers(1, 3, 3).astype(float)
 
 
-def lines(a, b, labels, weights) -> Lines:
+def lines(a, b, labels, weights) -> ScoreLines:
     query_ptr, flat = pointers([len(part) for part in a]), np.concatenate(labels)
-    return Lines(query_ptr, np.concatenate(a), np.concatenate(b), flat, weights, *ideal_of_rows(flat, query_ptr))
+    return ScoreLines(query_ptr, np.concatenate(a), np.concatenate(b), flat, weights, *ideal_of_rows(flat, query_ptr))
 
 
 @pytest.mark.parametrize("seed", range(100))

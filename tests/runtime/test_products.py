@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from rerank.runtime.products import BLOCK, array_dot, cross_product, gram, inverse, product
+from rerank.runtime.products import BLOCK, array_dot, cross_product, gram, inverse_matrix, product
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -31,7 +31,7 @@ def test_gram_is_the_weighted_product_with_itself(shape: tuple[int, int]) -> Non
 def test_inverse_times_a_positive_definite_matrix_is_the_identity() -> None:
     factor = np.random.default_rng(0).standard_normal((40, 30))
     matrix = factor.T @ factor + 0.1 * np.eye(30)
-    np.testing.assert_allclose(inverse(matrix) @ matrix, np.eye(30), atol=1e-9)
+    np.testing.assert_allclose(inverse_matrix(matrix) @ matrix, np.eye(30), atol=1e-9)
 
 
 def test_products_do_not_depend_on_threads_bit_for_bit() -> None:

@@ -103,11 +103,14 @@ def serve(folder: Path) -> None:
     """Append to the log of queries, and refuse several processes in one line."""
     from rerank.errors import InvalidInputError
     from rerank.service import server
-    from rerank.service.querylog import Appender, Lines, folder_key
+    from rerank.service.querylog import Appender, LoggedLines, folder_key
     from rerank.service.settings import Settings
 
     assert folder_key(folder / "log") == folder_key(folder / "log")
-    entry = [Lines("events.jsonl", b'{"query_id":"1"}\n'), Lines("features.svm", b"1 qid:1 1:2\n", b"# header\n")]
+    entry = [
+        LoggedLines("events.jsonl", b'{"query_id":"1"}\n'),
+        LoggedLines("features.svm", b"1 qid:1 1:2\n", b"# header\n"),
+    ]
     (folder / "log" / "events.jsonl").write_bytes(b"left by a process that was kil")
     appender = Appender(folder / "log")
     assert all(appender.put(entry).result(5.0) for _ in range(2))

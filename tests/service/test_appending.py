@@ -18,12 +18,12 @@ from rerank.clicks.reading import EVENTS
 from rerank.errors import InvalidInputError
 from tests.service.server import count  # skips without the extra
 
-from rerank.service.querylog import KEY, Appender, Lines, _append, folder_key  # isort: skip
+from rerank.service.querylog import KEY, Appender, LoggedLines, _append, folder_key  # isort: skip
 
 ENTRY = [
-    Lines("topics.tsv", b"q1\tamber stone\n"),
-    Lines("events.jsonl", b'{"query_id":"q1"}\n'),
-    Lines("features-x.svm", b"0 qid:q1 1:2.5\n" * 40, b"# features: bm25\n# rerank: {}\n"),
+    LoggedLines("topics.tsv", b"q1\tamber stone\n"),
+    LoggedLines("events.jsonl", b'{"query_id":"q1"}\n'),
+    LoggedLines("features-x.svm", b"0 qid:q1 1:2.5\n" * 40, b"# features: bm25\n# rerank: {}\n"),
 ]
 
 
@@ -68,7 +68,7 @@ def test_append_leaves_all_files_as_they_were_when_the_disk_is_full(limit: int, 
     before = contents(tmp_path)
     sizes = sorted(map(len, before.values()))
     with file_limit(sizes[0] + limit if limit < 40 else limit), pytest.raises(OSError, match="File too large"):
-        _append(tmp_path, [*ENTRY, Lines("candidates.run", b"q1 Q0 d1 1 2.5 bm25\n" * 100)])
+        _append(tmp_path, [*ENTRY, LoggedLines("candidates.run", b"q1 Q0 d1 1 2.5 bm25\n" * 100)])
     after = contents(tmp_path)
     assert {name: after[name] for name in before} == before
     assert after.get("candidates.run", b"") == b""
@@ -110,7 +110,7 @@ def test_line_that_a_killed_process_left_is_left_out_by_readers_and_named(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     header, line, read = LOG[name]
-    _append(tmp_path, [Lines(name, line, header), Lines(EVENTS, b"{}\n")])
+    _append(tmp_path, [LoggedLines(name, line, header), LoggedLines(EVENTS, b"{}\n")])
     path = tmp_path / name
     n_lines = path.read_bytes().count(b"\n") + 1
     for length in range(1, len(line)):

@@ -14,7 +14,7 @@ from hypothesis import given, settings as examples, strategies as st
 from rerank.index.excerpts import Matcher, excerpt
 from rerank.lucene.documents import stored_fields
 from rerank.service.bodies import json_bytes
-from rerank.service.ranked_candidates import check_finite
+from rerank.service.ranked_candidates import check_finite_scores
 from rerank.service.settings import STATUSES
 from tests.service.server import Running, running
 
@@ -122,4 +122,4 @@ def test_json_is_unicode_without_half_pairs_and_without_nan() -> None:
     assert json_bytes({"a": ["é", 2**70, "\ud800"]}) == '{"a":["é",1180591620717411303424,"?"]}'.encode()
     for value in (np.nan, np.inf):
         with pytest.raises(ValueError, match="finite"):
-            check_finite(np.array([1.0, value]))
+            check_finite_scores(np.array([1.0, value]))

@@ -60,7 +60,7 @@ def test_model_of_several_sources_retrieves_them_again(index: rerank.Index, coll
 def test_model_of_a_history_of_many_queries_reranks_all_documents_of_several_sources(
     index: rerank.Index, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rerank.training.inputs.FEW", len(collection.qrels))
+    monkeypatch.setattr("rerank.training.inputs.FEW_QUERIES", len(collection.qrels))
     for has_history, depth in ((True, MOST_DOCUMENTS), (False, 200)):
         model = small()
         bound = index if has_history else index.using(history=False)

@@ -51,7 +51,9 @@ _SIMILARITY = 4
 _OVERLAP = 8
 _CLARITY = 9
 MOST_PREFETCHED = 1024  # most postings of a document that are prefetched
-ROUNDING = 1e-6  # error of a cosine in float32: smaller values are 0, or documents without a common term would differ
+COSINE_ROUNDING = (
+    1e-6  # error of a cosine in float32: smaller values are 0, or documents without a common term would differ
+)
 MAX_DOC_SHARE = 0.1  # a term of more documents says little: it does not enter expanded queries
 _LAVRENKO = "Lavrenko & Croft, SIGIR 2001; RM3: Abdul-Jaleel et al., TREC 2004"
 _ROCCHIO_SOURCE = "Rocchio 1971; alpha and beta as in Anserini"
@@ -299,7 +301,7 @@ def _score(first, last, rows, docs, postings, slots, weights, is_best, norms, sa
                 out[row, column] = np.nan
             else:
                 rest = np.float32(sums[column]) / norms[docs[row]] - n_same
-                out[row, column] = rest / others if others > 0 and rest > ROUNDING * size else 0.0
+                out[row, column] = rest / others if others > 0 and rest > COSINE_ROUNDING * size else 0.0
         total = same(0.0)
         overlap = 0
         for number in range(n_expanding):

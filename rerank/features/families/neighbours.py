@@ -27,8 +27,8 @@ from rerank.features.statistics import burstiness, field_idf, kept_by_size, post
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import FieldArrays, Floats
 
-FIRST = 100
-NEAREST = 5
+N_FIRST = 100  # best documents of a score, among which the nearest are looked for
+N_NEAREST = 5  # of them, by which a document is scored
 FEW_DOCUMENTS = 100  # terms of more documents, and of a larger share than MAX_DOC_SHARE, are slow and say little
 _SCORES = {
     "bm25": ("letor", LetorFeatures, "bm25_bursty", ()),
@@ -47,7 +47,7 @@ class NeighboursFeatures(FieldFamily):
     listed = tuple(
         Feature(
             name=f"{stem}_neighbours",
-            meaning=f"Mean {score} of the {NEAREST} first documents that are most like this one; 0 where none is.",
+            meaning=f"Mean {score} of the {N_NEAREST} first documents that are most like this one; 0 where none is.",
             formula=f"sum over N(d) of cosine * {score} / sum over N(d) of cosine",
             source="regularised scores of Diaz, CIKM 2005, over nearest neighbours",
             unit=next(feature.unit for feature in of_family.listed if feature.name == score),
@@ -97,7 +97,7 @@ def _fill(query_ptr, docs, postings, weights, saturation, scores, out):
     for query in range(len(query_ptr) - 1):
         first = query_ptr[query]
         last = query_ptr[query + 1]
-        rows = first + _best(scores[first:last, _ORDER], FIRST, -np.inf)
+        rows = first + _best(scores[first:last, _ORDER], N_FIRST, -np.inf)
         slot_terms, begins, numbers, values = _by_term(rows, docs, postings, weights, saturation, slots)
         place = np.full(last - first, -1, np.int64)
         for number in range(len(rows)):
@@ -193,7 +193,7 @@ def _saturated(weight, freq, saturation):
 @helper()
 def _mean_of_nearest(products, rows, row, scores, out):
     """Fill a row of `out` with the mean scores of the first documents that have the greatest products."""
-    nearest = _best(products, NEAREST, 0.0)
+    nearest = _best(products, N_NEAREST, 0.0)
     for score in range(scores.shape[1]):
         total = 0.0 * scores[row, score]  # 0, or NaN: a score is missing for all documents of a query or none
         weight = 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.plugins.lightgbm.parameters import MEASURES, Settings
+from rerank.plugins.lightgbm.parameters import MEASURES, LightGBMSettings
 from rerank.rankers.arrays import coded, feature_matrix, finite_column, numbers, warn_of_counts
 from rerank.types import Floats, Ints, ideal_of_rows, pointers, query_rows
 
@@ -32,7 +32,7 @@ class EvalSet:
     gains: Floats
     ptr: Ints
     weights: Floats | None
-    settings: Settings
+    settings: LightGBMSettings
     X: Any = None
     init_score: Any = None
 
@@ -97,7 +97,7 @@ def eval_sets(
     groups: Any,
     weights: Any,
     init_scores: Any,
-    settings: Settings,
+    settings: LightGBMSettings,
 ) -> list[EvalSet]:
     """Return the eval sets of the pairs that `eval_pairs` returns, checked."""
     if pairs and (groups is None or len(groups) != len(pairs)):

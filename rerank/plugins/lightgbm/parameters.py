@@ -69,7 +69,7 @@ KNOWN = (*OF_RANKER, *ONLY, *READ.split(), *WITHOUT_EFFECT.split())
 
 
 @dataclass(frozen=True)
-class Settings:
+class LightGBMSettings:
     """What the parameters of an `LGBMRanker` say: those of the ranker, and what the eval sets are measured with.
 
     kind     class of the ranker

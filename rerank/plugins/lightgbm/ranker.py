@@ -15,7 +15,7 @@ from rerank.errors import InvalidInputError, shown
 from rerank.exchange.lightgbm import model_text
 from rerank.exchange.models import tree_model
 from rerank.plugins.lightgbm.eval_sets import eval_pairs, eval_sets, group_sizes, joined, names_of_sets
-from rerank.plugins.lightgbm.parameters import Settings
+from rerank.plugins.lightgbm.parameters import LightGBMSettings
 from rerank.plugins.lightgbm.watcher import WATCHED, Watcher
 from rerank.rankers.arrays import category_values, finite_column, numbers
 from rerank.rankers.boosted import BoostedTrees
@@ -112,7 +112,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             If the ranker cannot be trained on the data.
 
         """
-        settings = Settings.of(self.get_params())
+        settings = LightGBMSettings.of(self.get_params())
         labels = finite_column("y", y, len(y))
         pairs = eval_pairs(eval_set, eval_X, eval_y)
         training = [number for number, pair in enumerate(pairs) if pair[0] is X and pair[1] is y]
