@@ -62,8 +62,10 @@ class NDCG(DCG):
         return labels if self.gains.pairs else super().gain_of(labels)
 
     def norms(self, lists: RankedLists) -> Floats:
-        """Return the DCG of each query's ideal order."""
-        return self.discounted_sums(lists.ideal_labels, lists.ideal_ptr)
+        """Return the DCG of each query's ideal order, which is computed once for the same lists."""
+        if self not in lists.norms:
+            lists.norms[self] = self.discounted_sums(lists.ideal_labels, lists.ideal_ptr)
+        return lists.norms[self]
 
 
 def _dcg_at(gains: Floats, query_ptr: Ints, query: Ints, depth: Ints) -> Floats:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,7 @@ class RankedLists:
     judged: NDArray[np.bool_] | None = None
     zeros: Floats | None = None
     subtopics: SubtopicJudgements | None = None
+    norms: dict[Any, Floats] = field(default_factory=dict, init=False, repr=False)  # of the ideal labels, by measure
 
     @classmethod
     def of_query(cls, ranked_labels: Floats, ideal_labels: Floats) -> RankedLists:

@@ -35,6 +35,7 @@ from rerank.types.query_folds import folds_of_groups, groups_of_queries, numbere
 
 SMALLEST_BASE = 1e-30
 LARGEST_BASE = 1e30
+FEW_UNDECIDED = 16  # times their rows are at most all rows: the features of few queries are compared among themselves
 
 
 class PreferenceRows(NamedTuple):
@@ -236,8 +237,14 @@ def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, of_
 
     @cache
     def digests_of_rows() -> NDArray[np.uint64]:
-        everything = np.arange(data.n_rows)
-        return row_digests(bin_rows(data.X, everything, MOST_BINS, get_num_threads(), Storage(is_mapped(data.X))))
+        """Return the digest of each row; of few undecided queries, that among their rows, and 0 for all others."""
+        some = np.concatenate([rows[query] for query in undecided])
+        are_few = len(some) * FEW_UNDECIDED <= data.n_rows
+        X = data.X[some] if are_few else data.X
+        binned = bin_rows(X, np.arange(len(X)), MOST_BINS, get_num_threads(), Storage(is_mapped(X)))
+        digests = np.zeros(data.n_rows, np.uint64)
+        digests[some if are_few else slice(None)] = row_digests(binned)
+        return digests
 
     contents: tuple[Callable[[int], bytes], ...] = (
         lambda query: _id_bytes(data.stored_ids[rows[query]]),

@@ -23,8 +23,9 @@ class Validation:
         self.measure = measure
         sizes = np.diff(data.query_ptr)
         depth = sizes.max(initial=0) if measure.cutoff is None else measure.cutoff
-        self._out_ptr = pointers(np.minimum(sizes, depth))
-        self._labels = np.empty(self._out_ptr[-1])
+        out_ptr = pointers(np.minimum(sizes, depth))
+        # Of all scores in turn: labels are filled in anew, and what depends on the ideal labels alone is kept.
+        self._lists = RankedLists(np.empty(out_ptr[-1]), out_ptr, data.ideal_labels, data.ideal_ptr)
         self._rank_labels = _insert_labels if depth <= DEEPEST_INSERTION else _sort_labels
 
     def value(self, scores: Floats) -> float:
@@ -34,9 +35,8 @@ class Validation:
 
     def values(self, scores: Floats) -> Floats:
         """Return the measure of each query, (n_queries,) float64, for scores (n_rows,) float64."""
-        self._rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
-        lists = RankedLists(self._labels, self._out_ptr, self.data.ideal_labels, self.data.ideal_ptr)
-        return self.measure.scores(lists)
+        self._rank_labels(self.data.query_ptr, scores, self.data.labels, self._lists.query_ptr, self._lists.labels)
+        return self.measure.scores(self._lists)
 
     def best_step(self, scores: Floats, direction: Floats) -> float:
         """Return the step above 0 for which the mean of the measure of scores + step * direction is greatest."""

@@ -58,6 +58,24 @@ def test_near_duplicate_queries_are_in_the_same_fold() -> None:
     assert len(np.unique(fold)) == 3
 
 
+def test_queries_of_the_same_documents_are_ordered_by_their_features() -> None:
+    data = ranking_data(0)
+    doc_ids = data.doc_ids.copy()
+    first, second = (slice(*data.query_ptr[query : query + 2].tolist()) for query in (3, 40))
+    size = min(first.stop - first.start, second.stop - second.start)
+    rows = np.setdiff1d(
+        np.arange(data.n_rows),
+        np.r_[first.start + size : first.stop, second.start + size : second.stop],
+    )
+    doc_ids[second.start : second.start + size] = doc_ids[first.start : first.start + size]
+    few = replace(data, doc_ids=doc_ids).of_rows(rows)  # two of 60 queries have the same documents
+    other = few.select(np.random.default_rng(5).permutation(len(few)))
+    scaled = replace(other, X=np.exp(other.X[:, ::-1]), feature_names=other.feature_names[::-1])
+    sets = [TrainingSet.of(some, np.zeros(some.n_rows)) for some in (few, other, scaled)]
+    assert all(np.array_equal(sets[0].labels, some.labels) for some in sets[1:])
+    assert np.array_equal(few.X[sets[0].order], other.X[sets[1].order], equal_nan=True)
+
+
 @pytest.mark.parametrize("weight", [1e300, 1e-300])
 def test_weights_that_overflow_are_refused_with_the_value(weight: float) -> None:
     X = np.random.default_rng(0).normal(size=(40, 2))
