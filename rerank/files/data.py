@@ -12,6 +12,7 @@ except that queries without rows are lost. Files are read and written in parts, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, log, shown
 from rerank.files.companions import companions_of, name_unread
 from rerank.files.line_records import refuse_repeats
 from rerank.files.parquet import PARQUET, read_parquet, write_parquet
@@ -108,11 +109,26 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
     if not files:
         raise InvalidInputError("data: expected a file of ranking data, got none. Name one.")
     forms = [_form(file) for file in files]  # refuses unknown endings before a file is read
+    for folder in path if isinstance(path, list | tuple) else [path]:
+        _name_parts(Path(folder), [file.name for file in files if file.parent == Path(folder)])
     readers = {TEXT: read_svmlight, NPZ: read_npz, PARQUET: read_parquet}
     parts = (readers[form](file, mapped) for file, form in zip(files, forms, strict=True))
     data = next(parts) if len(files) == 1 else joined_files(files, parts, mapped)
     warn_of_labels(str(files[0]), data)
     return data
+
+
+def _name_parts(folder: Path, names: list[str]) -> None:
+    """Warn of a folder, as of MSLR or LETOR, whose files are the parts of a split: all of them are read."""
+    training = [name for name in names if "train" in name.lower()]
+    held_out = [name for name in names if name not in training and re.search("vali|test", name.lower())]
+    if training and held_out:
+        log.warning(
+            "%s: all files of the folder are read, %s, too. For one part, name its file, e.g. %s.",
+            folder,
+            " and ".join(held_out),
+            folder / training[0],
+        )
 
 
 def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None = None) -> None:

@@ -173,3 +173,16 @@ def test_files_that_cannot_be_shards_are_refused(tmp_path: Path) -> None:
     write_data(small_data(), tmp_path / "a.npz")
     with pytest.raises(FileFormatError, match="expected each file of data once, got it twice"):
         read_data([tmp_path / "a.npz", tmp_path])
+
+
+def test_a_folder_of_the_parts_of_a_split_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for query, name in enumerate(("train.txt", "vali.txt", "test.txt"), 1):
+        (tmp_path / name).write_text(f"1 qid:{query} 1:2 # docid = a\n")
+    assert list(read_data(tmp_path)) == ["3", "1", "2"]
+    assert caplog.messages == [
+        f"{tmp_path}: all files of the folder are read, test.txt and vali.txt, too. For one part, name its file, e.g. "
+        f"{tmp_path}/train.txt."
+    ]
+    caplog.clear()
+    assert list(read_data([tmp_path / "train.txt", tmp_path / "vali.txt"])) == ["1", "2"]
+    assert not caplog.messages
