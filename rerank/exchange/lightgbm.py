@@ -40,11 +40,11 @@ from rerank.runtime.json_text import check_nesting
 from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, set_members
 from rerank.types import Floats, Ints, pointers
+from rerank.types.ranking_data import FINE
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
 NONE, ZERO, NAN = range(3)  # kinds of missing value
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
-FINE = 2.0**-13  # of the size of values: a narrower range has few numbers of float32, 1,024 to 2,048 at most
 FRAME = b"\npandas_categorical:"  # begins the last line of a model of a data frame
 
 

@@ -5,6 +5,7 @@ by its attributes. A missing value (None, NaN, NA) of X is NaN, and so is a mask
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ from rerank.types.ranking_data import (
     grouped_members,
     warn_of_labels,
     warn_of_places,
+    warn_of_rounding,
 )
 
 CategoriesOf = Callable[[Sequence[str]], NDArray[np.bool_]]
@@ -76,6 +78,8 @@ def data_from_arrays(
     if start is not None:
         others.append(finite_column(f"{prefix}init_score", start, len(matrix), "score"))
     names = column_names(X) or numbered_names(matrix.shape[1])
+    if matrix is not X and not is_sparse(X):
+        warn_of_rounding("X", matrix, names, partial(_given_column, X))
     is_category = None if categories is None else categories(names)
     storage = Storage(is_mapped(matrix))
     binned = bin_rows(matrix, np.arange(len(matrix)), MOST_BINS, get_num_threads(), storage, is_category)
@@ -290,6 +294,12 @@ def _frame_columns(X: Any) -> list[tuple[Any, Any]] | None:
     if hasattr(X, "get_columns"):
         return list(zip(X.columns, X.get_columns(), strict=True))
     return list(zip(X.column_names, X.columns, strict=True)) if hasattr(X, "column_names") else None
+
+
+def _given_column(X: Any, column: int) -> NDArray[Any]:
+    """Return the numbers of a column of an array or a data frame as they were given."""
+    named = _frame_columns(X)
+    return numbers("X", X)[:, column] if named is None else numbers("X", named[column][1])
 
 
 def _as_float32(values: object, column: object = None) -> NDArray[np.float32]:

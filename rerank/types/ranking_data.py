@@ -5,7 +5,7 @@ Rows of files and data frames become members of ranking data.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -49,6 +49,7 @@ WEIGHT = "weight"
 OF_ROWS = ("labels", "base_scores", "row_weights")  # members with a value of each row, or of each query, or None
 OF_QUERIES = ("weights", "query_groups")
 NOT_FEATURES = (QUERY_ID, DOC_ID, LABEL, BASE_SCORE, WEIGHT)
+FINE = 2.0**-13  # of the size of values: a narrower range has few numbers of float32, 1,024 to 2,048 at most
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,6 +187,7 @@ class RankingData(QueryTable):
         members, order = grouped_members(queries, query, doc_ids, numbers, None)
         data = cls(X=X if order is None else X[order], feature_names=names, **members)
         warn_of_labels("data", data)
+        warn_of_rounding("data", X, names, lambda column: number_column("data", frame, names[column], True))
         return data
 
     def to_frame(self) -> Any:
@@ -502,6 +504,24 @@ def warn_of_labels(what: str, data: RankingData) -> None:
     log.warning(
         "%s: features equal the label in every row, %s: leave them out, unless new documents have them.", what, named
     )
+
+
+def warn_of_rounding(what: str, X: NDArray[np.float32], names: Sequence[str], given: Callable[[int], Any]) -> None:
+    """Warn of features with other values than float32 tells apart, such as seconds since 1970.
+
+    given  returns a column of X as it was given, in float64 or as whole numbers
+    """
+    low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
+    for column in np.flatnonzero(high - low < FINE * np.maximum(-low, high)).tolist():
+        n_given, n_kept = len(np.unique(given(column))), len(np.unique(X[:, column]))
+        if n_kept < n_given:
+            log.warning(
+                "%s: feature %s has %d values, of which float32 tells %d apart. Subtract a constant from it.",
+                what,
+                shown(names[column]),
+                n_given,
+                n_kept,
+            )
 
 
 def warn_of_places(what: str, queries: NDArray[Any], n_queries: int) -> None:

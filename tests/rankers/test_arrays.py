@@ -268,6 +268,21 @@ def test_labels_among_the_features_of_fit_are_named(caplog: pytest.LogCaptureFix
     assert caplog.messages == []
 
 
+def test_features_that_float32_rounds_to_few_values_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    time = 1.7e9 + np.arange(len(Y))  # a step of float32 is 128 there
+    for X, name in (
+        (FRAME.assign(time=time), "time"),
+        (np.column_stack([A, time.astype(np.int64)]), str(A.shape[1] + 1)),
+    ):
+        _fit(X)
+        assert caplog.messages == [
+            f"X: feature {name!r} has {len(Y)} values, of which float32 tells 1 apart. Subtract a constant from it."
+        ]
+        caplog.clear()
+    _fit(FRAME.assign(tenth=0.1, year=np.arange(len(Y)) + 2000.5, time=time - 1.7e9, missing=np.nan))
+    assert caplog.messages == []
+
+
 def test_queries_of_joined_arrays_that_have_the_same_id_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     _fit(FRAME)
     assert caplog.text == ""

@@ -576,6 +576,13 @@ def test_features_that_are_the_label_are_named(caplog: pytest.LogCaptureFixture)
     ]
 
 
+def test_features_that_float32_rounds_to_one_value_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    RankingData.from_frame(pd.DataFrame(PAIRS).assign(time=[1717527763, 1717527764], tenth=0.1))
+    assert caplog.messages == [
+        "data: feature 'time' has 2 values, of which float32 tells 1 apart. Subtract a constant from it."
+    ]
+
+
 def test_what_is_masked_is_missing() -> None:
     masked = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
     np.testing.assert_array_equal(feature_matrix(masked), [[1.0, np.nan], [3.0, 4.0]])
