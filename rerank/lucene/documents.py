@@ -25,6 +25,7 @@ ID_EXPECTED = (
 )
 _RESERVED_BY_ANSERINI = ("raw", "entity")
 _OF_ENGINES = ("_", "@")  # begin names of numbers that engines add: _version_, _distance, _rankingScore, @search.score
+_NUMBER = re.compile(r"\s*[-+]?\d+(\.\d+)?\s*", re.ASCII)
 _MARKUP = re.compile(r"</[A-Za-z][A-Za-z0-9]*\s*>|<br\s*/?>|&(nbsp|amp|lt|gt|quot|#\d+);")
 MOST_FIELDS = 1000  # each takes a pass over the index, and files of its own
 DOCUMENTS_A_FILE = 1000
@@ -110,6 +111,7 @@ class _DocumentReader:
         self._chosen_numbers = None if numbers is None else tuple(numbers)
         self._seen: dict[str, None] = {}  # fields
         self._seen_numbers: set[str] = set()
+        self._worded: set[str] = set()  # fields with a text that is no number
         self._noticed: Counter[str] = Counter()  # documents with markup, and with words that are split
         self._first_noticed: dict[str, str] = {}  # where the first is
         self._left_out: dict[str, str] = {}  # by field: the type of its first value that is neither text nor a number
@@ -186,6 +188,13 @@ class _DocumentReader:
                 "Write it without quotes, units and commas.",
                 ", ".join(both),
             )
+        numeric = sorted(self._seen.keys() - self._worded - self._seen_numbers)
+        if numeric and self._chosen is None:
+            log.warning(
+                "documents: the text of %s is a number in all: a number that is text is no feature. Write it without "
+                "quotes where it is a quantity.",
+                ", ".join(numeric),
+            )
         if self._left_out:
             names = ", ".join(f"{name} ({kind})" for name, kind in self._left_out.items())
             log.warning("documents: left out values that are neither text nor numbers, of %s", names)
@@ -243,6 +252,11 @@ class _DocumentReader:
                     f"keeps for itself, got {name!r}. Rename it, or name the fields to index"
                 )
         self._seen.update(dict.fromkeys(names))
+        self._worded.update(
+            name
+            for name in names
+            if name not in self._worded and not (isinstance(text := document[name], str) and _NUMBER.fullmatch(text))
+        )
         if len(self._seen) > MOST_FIELDS:
             raise self._error(
                 f"(id {doc_id!r}) expected at most {MOST_FIELDS} text fields in all documents, got more. Name the "

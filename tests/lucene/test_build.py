@@ -228,6 +228,18 @@ def test_markup_and_numbers_that_are_text_are_named(tmp_path: Path, caplog: pyte
     assert not caplog.messages
 
 
+def test_fields_whose_texts_are_all_numbers_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [{"id": n, "body": "wing", "code": f"A{n}", "price": f"{n}.50", "year": str(1960 + n)} for n in range(3)]
+    build_index([*rows, {"id": 3, "body": "tail", "price": None}], tmp_path / "rows")
+    assert caplog.messages == [
+        "documents: the text of price, year is a number in all: a number that is text is no feature. Write it without "
+        "quotes where it is a quantity."
+    ]
+    caplog.clear()
+    build_index(rows, tmp_path / "chosen", fields=["body", "price"])
+    assert not caplog.messages
+
+
 def test_soft_hyphens_and_letters_apart_from_their_accents_are_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
