@@ -36,6 +36,7 @@ from rerank.runtime.store import Fault, Kind, Stored, file_state, note_path, wri
 from rerank.types import Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys
+from rerank.types.ranking_data import warn_of_rounding
 from rerank.types.statistics import terms_checksum
 
 _BLOCK = 1 << 16  # number of ids that are converted at a time
@@ -127,6 +128,10 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
     doc_ids, order = _write_documents(index, raw, parts)
     _check_shards(index, doc_ids, order, report["shards"])
     numbers = np.fromfile(raw / "numbers", np.float64).reshape(len(report["numbers"]), len(order))
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers beyond float32
+        warn_of_rounding(
+            "numbers of the documents", numbers.T.astype(np.float32), report["numbers"], numbers.__getitem__
+        )
     np.save(parts / "numbers.npy", numbers[:, order])
     np.save(parts / "vocabulary.npy", np.fromfile(raw / "vocabulary", np.uint8))
     np.save(parts / "term_ptr.npy", pointers(np.fromfile(raw / "term_lengths", np.int32)))

@@ -513,7 +513,8 @@ def warn_of_rounding(what: str, X: NDArray[np.float32], names: Sequence[str], gi
     """
     low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
     for column in np.flatnonzero(high - low < FINE * np.maximum(-low, high)).tolist():
-        n_given, n_kept = len(np.unique(given(column))), len(np.unique(X[:, column]))
+        kept = X[:, column]
+        n_given, n_kept = (len(np.unique(values[kept == kept])) for values in (given(column), kept))
         if n_kept < n_given:
             log.warning(
                 "%s: feature %s has %d values, of which float32 tells %d apart. Subtract a constant from it.",

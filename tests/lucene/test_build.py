@@ -240,6 +240,15 @@ def test_fields_whose_texts_are_all_numbers_are_named(tmp_path: Path, caplog: py
     assert not caplog.messages
 
 
+def test_numbers_that_float32_does_not_tell_apart_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = [{"id": n, "body": "wing", "year": 1960 + n, "time": 1717527763 + n, "huge": 1e300} for n in range(3)]
+    build_index([*rows, {"id": 3, "body": "tail"}], tmp_path / "rows")
+    assert caplog.messages == [
+        "numbers of the documents: feature 'time' has 3 values, of which float32 tells 1 apart. Subtract a constant "
+        "from it."
+    ]
+
+
 def test_soft_hyphens_and_letters_apart_from_their_accents_are_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
