@@ -26,7 +26,7 @@ from rerank.files.companions import companions_of, name_unread
 from rerank.files.line_records import refuse_repeats
 from rerank.files.parquet import PARQUET, read_parquet, write_parquet
 from rerank.files.rows import NOT_STORED, STORED, data_files, joined_files
-from rerank.files.source import check_file, of_line
+from rerank.files.source import check_file, checked_path, of_line
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import store
 from rerank.runtime.fields import Record
@@ -109,8 +109,8 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
     if not files:
         raise InvalidInputError("data: expected a file of ranking data, got none. Name one.")
     forms = [_form(file) for file in files]  # refuses unknown endings before a file is read
-    for folder in path if isinstance(path, list | tuple) else [path]:
-        _name_parts(Path(folder), [file.name for file in files if file.parent == Path(folder)])
+    for folder in map(checked_path, path if isinstance(path, list | tuple) else [path]):
+        _name_parts(folder, [file.name for file in files if file.parent == folder])
     readers = {TEXT: read_svmlight, NPZ: read_npz, PARQUET: read_parquet}
     parts = (readers[form](file, mapped) for file, form in zip(files, forms, strict=True))
     data = next(parts) if len(files) == 1 else joined_files(files, parts, mapped)

@@ -16,6 +16,7 @@ from rerank.types.ids import ID, ID_RULE, QUERY_ID, QUERY_RULE, WHITE_SPACE, Ids
 from rerank.types.query_rows import Ints
 
 MOST_DIGITS = 18  # of a whole number
+_WITH_QUERY = (["query", "fold"], ["query", "better"])  # begin lines of names; "query" alone may be the id of a query
 Parsed = TypeVar("Parsed")
 
 
@@ -29,7 +30,8 @@ def records(
     lines = filled_lines(path, comments="#")
     first = list(islice(lines, 2))
     columns = first[0][1].split() if first else [""]
-    first = first[has_names or (is_header(columns[0]) and finite_number(columns[-1].encode()) is None) :]
+    are_names = is_header(columns[0]) or [name.lower() for name in columns[:2]] in _WITH_QUERY
+    first = first[has_names or (are_names and finite_number(columns[-1].encode()) is None) :]
     if not first:
         raise FileFormatError(path, None, f"expected lines of {expected}, got no line. Name a file with rows.")
     for line, content in chain(first, lines):

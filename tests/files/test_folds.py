@@ -22,8 +22,9 @@ def test_folds_that_could_not_be_read_again_are_not_written(fold: object, quoted
     assert not (tmp_path / "folds.tsv").exists()
 
 
-def test_folds_are_numbered_from_0(tmp_path: Path) -> None:
-    (tmp_path / "folds").write_text("qid\tfold\na\t10\n\nb\t2\nc\t10\n")
+@pytest.mark.parametrize("names", ["qid\tfold", "query\tfold", "Query\tFold"])
+def test_folds_are_numbered_from_0(names: str, tmp_path: Path) -> None:
+    (tmp_path / "folds").write_text(f"{names}\na\t10\n\nb\t2\nc\t10\n")
     assert read_folds(tmp_path / "folds") == {"a": 1, "b": 0, "c": 1}
 
 

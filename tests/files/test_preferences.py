@@ -9,9 +9,10 @@ from rerank.files.lists import read_preferences
 from rerank.types.preferences import Preferences
 
 
-def test_preferences_are_read_as_written(tmp_path) -> None:
+@pytest.mark.parametrize("names", ["qid\tbetter\tworse", "query\tbetter\tworse\tprobability"])
+def test_preferences_are_read_as_written(names, tmp_path) -> None:
     path = tmp_path / "pairs.tsv"
-    path.write_text("# who: me\nqid\tbetter\tworse\nq1\td1\td2\n\nq2\td3\td1\t0.75\nq1\td2\td1\t0\n")
+    path.write_text(f"# who: me\n{names}\nq1\td1\td2\n\nq2\td3\td1\t0.75\nq1\td2\td1\t0\n")
     result = read_preferences(path)
     assert result.query_ids.tolist() == ["q1", "q2", "q1"]
     assert result.better.tolist() == ["d1", "d3", "d2"]
@@ -20,6 +21,11 @@ def test_preferences_are_read_as_written(tmp_path) -> None:
     packed = tmp_path / "pairs.tsv.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert read_preferences(packed).better.tolist() == result.better.tolist()
+
+
+def test_a_query_may_be_called_query(tmp_path) -> None:
+    (tmp_path / "pairs.tsv").write_text("query\td1\td2\n")
+    assert read_preferences(tmp_path / "pairs.tsv").query_ids.tolist() == ["query"]
 
 
 @pytest.mark.parametrize(
