@@ -43,6 +43,7 @@ from rerank.files.source import (
 ID_KEYS = ("id", "_id", "pid", "docid", "doc_id", "docno")  # a passage of MS MARCO v2 has the `docid` of its document
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 BEIR = ("corpus.jsonl", "queries.jsonl")  # a folder with both is one of BEIR
+_ASKED = re.compile(r"(^|[^a-z])(quer(y|ies)|topics?|qrels?)[^a-z]")  # in names of files that are no documents
 BEGINNING = 1 << 16  # bytes by which the format is detected
 # Keys under which hits hold the fields of the document: Elasticsearch and OpenSearch (two), Vespa, Typesense, Qdrant,
 # Weaviate, Pinecone, LlamaIndex, Milvus, Cohere, Vertex. _BESIDE are keys of texts that a hit may have beside them; an
@@ -208,6 +209,13 @@ def _json_files(path: Path) -> list[Path]:
         files = [file for file in files if file.name.endswith(JSON_ENDINGS)]
         if files:
             warn_of_skipped(others, f"end in none of {', '.join(JSON_ENDINGS)}")
+        asked = [str(file) for file in files if _ASKED.search(file.name)]
+        if 0 < len(asked) < len(files):
+            log.warning(
+                "documents: read with the others, though named as queries: %s. Move them, or name the file of the "
+                "documents.",
+                ", ".join(asked),
+            )
     if not files:
         raise FileFormatError(
             path, None, f"expected files that end in {', '.join(JSON_ENDINGS)}, got none. Rename the files."

@@ -114,6 +114,21 @@ def test_a_folder_of_beir_has_the_documents_of_its_corpus(tmp_path: Path) -> Non
     assert [document["id"] for document in read_documents(tmp_path)] == ["d1"]
 
 
+def test_queries_among_the_documents_of_a_folder_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("docs.jsonl", "querying.jsonl"):
+        written(tmp_path, f'{{"id": "{name}", "text": "one"}}\n', name)
+    assert len(list(read_documents(tmp_path))) == 2
+    assert not caplog.messages
+    asked = written(tmp_path, '{"id": "q1", "text": "a query"}\n', "dev.queries.jsonl")
+    assert len(list(read_documents(tmp_path))) == 3
+    assert caplog.messages == [
+        f"documents: read with the others, though named as queries: {asked}. Move them, or name the file of the "
+        "documents."
+    ]
+    assert len(list(read_documents(asked))) == 1
+    assert len(caplog.messages) == 1
+
+
 def test_folder_gives_all_its_files_by_path(tmp_path: Path) -> None:
     written(tmp_path, '\n{"id": 2, "t": "b"}\n', "b.jsonl")
     written(tmp_path, gzip.compress(b'{"id": 1, "t": "a"}\n{"id": 3, "t": "c"}', mtime=0), "a/x.jsonl.gz")
