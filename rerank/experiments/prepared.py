@@ -330,7 +330,9 @@ def _judged_data(data: RankingData, qrels: Qrels | None) -> tuple[RankingData, Q
     if qrels is None:
         return data, label_qrels(data)
     if data.labels is None:
-        raise InvalidInputError("data: expected labels to train on, got none. Make the data with qrels.")
+        raise InvalidInputError(
+            "data: expected labels to train on, got none. Make the data with qrels, or call their column label."
+        )
     judged = [number for number, query_id in enumerate(data) if query_id in qrels]
     if not judged:
         raise InvalidInputError(

@@ -272,7 +272,9 @@ def check_training_data(data: RankingData, what: str) -> None:
     if not data.n_rows:
         raise InvalidInputError(f"{what}: expected rows, got none. Check the run and the topics.")
     if data.labels is None:
-        raise InvalidInputError(f"{what}: expected labels, got none. Make the data with qrels.")
+        raise InvalidInputError(
+            f"{what}: expected labels, got none. Make the data with qrels, or call their column label."
+        )
     if not data.n_features:
         raise InvalidInputError(
             f"{what}: expected features, got rows without any, as a judgement list has. Give INDEX TOPICS QRELS, or "

@@ -208,7 +208,7 @@ def test_data_that_cannot_be_learned_from_are_refused(train) -> None:
     labels[3] = np.nan
     with pytest.raises(InvalidInputError, match=r"expected a finite label in every row, got nan at row 3 \(query 'q0'"):
         LambdaMART(**SMALL).fit(replace(train, labels=labels))
-    with pytest.raises(InvalidInputError, match="expected labels, got none"):
+    with pytest.raises(InvalidInputError, match=r"expected labels, got none\. .*, or call their column label"):
         LambdaMART(**SMALL).fit(replace(train, labels=None))
     with pytest.raises(InvalidInputError, match="expected a query with a positive label"):
         LambdaMART(**SMALL).fit(replace(train, labels=np.zeros(train.n_rows)))
