@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import shown
+from rerank.errors import log, shown
 from rerank.exchange.build import (
     Floats32,
     Node,
@@ -27,6 +27,7 @@ from rerank.exchange.build import (
     tree_of,
     weighed,
 )
+from rerank.exchange.lightgbm import ZERO_SIZE
 from rerank.exchange.model_stores import SOLR_MODELS
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, cannot_say, compact_json, register
 from rerank.runtime.json_text import parse_json
@@ -36,6 +37,8 @@ from rerank.types import numbered_names
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 LINEAR = "org.apache.solr.ltr.model.LinearModel"
 SLACK = np.float32(1e-6)
+ZEROS = (ZERO_SIZE, np.nextafter(ZERO_SIZE, np.float32(1.0)))  # sizes of LightGBM's thresholds beside 0, as imported
+BELOW_ZERO = np.nextafter(-SLACK, np.float32(-1.0)) + SLACK  # the greatest sum of a float32 and SLACK that is below 0
 TRIES = 64  # neighbours of threshold - 1e-6 on each side
 DEEPEST = 400
 _SIDES = ("left", "right")
@@ -96,9 +99,21 @@ class Solr(Format):
 def without_slack(thresholds: Floats32, features: NDArray[np.int32], names: tuple[str, ...]) -> Floats32:
     """Return thresholds t with float32(t + 1e-6) equal to each threshold, (n,) float32.
 
+    LightGBM's zeros are numbers from -1e-35 to 1e-35. These thresholds, which most of its models have, are written as 0
+    and, with a warning, as the greatest sum below 0.
+
     Raises InvalidInputError if there is no such t: below 16, the gaps of float32 are smaller than 1e-6, and near a
     power of 2 the sum may skip a number.
     """
+    of_zero = np.isin(np.abs(thresholds), ZEROS)
+    below_zero = of_zero & (thresholds < 0.0)
+    thresholds = np.where(below_zero, BELOW_ZERO, np.where(of_zero, np.float32(0.0), thresholds))
+    if below_zero.any():
+        log.warning(
+            "solr: numbers from %.1e to 0 are read as 0, not as less: of features %s",
+            BELOW_ZERO,
+            ", ".join(shown(names[feature]) for feature in np.unique(features[below_zero])),
+        )
     with np.errstate(over="ignore"):
         adjusted = (thresholds.astype(np.float64) - float(SLACK)).astype(np.float32)
         below = above = adjusted

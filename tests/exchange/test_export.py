@@ -263,6 +263,16 @@ def test_a_threshold_that_solr_cannot_have_is_refused() -> None:
         without_slack(np.array([1e-45], np.float32), np.zeros(1, int), NAMES)
 
 
+def test_the_zeros_of_lightgbm_are_written_for_solr(caplog: pytest.LogCaptureFixture) -> None:
+    below = np.nextafter(np.float32(-1e-35), np.float32(-1))
+    thresholds = np.array([1e-35, 1.0, below, -1e-35], np.float32)
+    adjusted = without_slack(thresholds, np.array([0, 0, 1, 1]), NAMES)
+    sums = adjusted + np.float32(1e-6)
+    assert sums[:2].tolist() == [0.0, 1.0]
+    assert -1e-12 < sums[2] == sums[3] < 0.0
+    assert caplog.messages == ["solr: numbers from -1.1e-13 to 0 are read as 0, not as less: of features 'f1'"]
+
+
 def test_a_linear_ranker_is_written_for_solr(tmp_path: Path) -> None:
     data = ranking_data(1, missing=0.0)
     model = rerank.RankSVM(max_iter=20).fit(data)
