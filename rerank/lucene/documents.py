@@ -165,6 +165,11 @@ class _DocumentReader:
             for name in chosen or ():
                 if self._n_documents and name not in seen:
                     raise unknown_name(what, name, seen)
+        self._warn()
+        return tuple(sorted(self._seen, key=field_order)) if self._chosen is None else self._chosen
+
+    def _warn(self) -> None:
+        """Log warnings of texts that are hardly what was meant, and of what was left out."""
         if self._noticed["markup"] > self._n_documents / 10:
             log.warning(
                 "documents: %d of %d hold markup, whose names are words of the index, the first %s. Remove it, e.g. by "
@@ -191,14 +196,13 @@ class _DocumentReader:
         numeric = sorted(self._seen.keys() - self._worded - self._seen_numbers)
         if numeric and self._chosen is None:
             log.warning(
-                "documents: the text of %s is a number in all: a number that is text is no feature. Write it without "
-                "quotes where it is a quantity.",
+                "documents: the text of %s is a number in every document that has it, and text is no feature. Write it "
+                "without quotes where it is a quantity.",
                 ", ".join(numeric),
             )
         if self._left_out:
             names = ", ".join(f"{name} ({kind})" for name, kind in self._left_out.items())
             log.warning("documents: left out values that are neither text nor numbers, of %s", names)
-        return tuple(sorted(self._seen, key=field_order)) if self._chosen is None else self._chosen
 
     def _notice(self, what: str, place: str) -> None:
         self._noticed[what] += 1

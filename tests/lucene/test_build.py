@@ -232,8 +232,8 @@ def test_fields_whose_texts_are_all_numbers_are_named(tmp_path: Path, caplog: py
     rows = [{"id": n, "body": "wing", "code": f"A{n}", "price": f"{n}.50", "year": str(1960 + n)} for n in range(3)]
     build_index([*rows, {"id": 3, "body": "tail", "price": None}], tmp_path / "rows")
     assert caplog.messages == [
-        "documents: the text of price, year is a number in all: a number that is text is no feature. Write it without "
-        "quotes where it is a quantity."
+        "documents: the text of price, year is a number in every document that has it, and text is no feature. Write "
+        "it without quotes where it is a quantity."
     ]
     caplog.clear()
     build_index(rows, tmp_path / "chosen", fields=["body", "price"])
