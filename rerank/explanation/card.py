@@ -1,10 +1,11 @@
-"""Of a model alone: its card, and how its scores depend on a feature.
+"""The card of a model, and how its scores depend on a feature.
 
 A card says what a model is, what it was made from, and what it is for.
 
 M. Mitchell and others, Model cards for model reporting, FAT* 2019.
 
-Partial dependence is the mean score of documents if a feature had one value for all of them, for several values.
+Partial dependence is the mean score of the documents if a feature had the same value in all of them, as a function of
+this value.
 
 J. Friedman, Greedy function approximation: a gradient boosting machine, Annals of Statistics 29 (2001), section 8.2.
 """
@@ -41,9 +42,9 @@ LISTED = 20  # features, of all that the model has
 GENERAL = (
     "It reorders the candidates of a query. Scores compare documents of one query, not documents of different queries"
 )
-MOST_ROWS = 20_000  # whose scores partial dependence computes for each value
-N_VALUES = 20  # at most, of quantiles of those in the data
-SHARES = 0.1, 0.9  # of the rows, between which the middle ones are
+MOST_ROWS = 20_000  # rows whose scores partial dependence computes for each value
+N_VALUES = 20  # most values of the feature: quantiles of the data
+SHARES = 0.1, 0.9  # quantiles of the rows, which a dependence shows beside the mean
 Row = tuple[str, str]
 
 
@@ -131,7 +132,7 @@ def model_card(
 
 
 def _use(model: Ranker) -> str:
-    """Return what the model is for, as far as it follows from the model."""
+    """Return what the model is for, as far as the model tells it."""
     comparable = "; probabilities of relevance, which it has, do" if model.calibration_ is not None else ""
     sentences = [f"{GENERAL}{comparable}"]
     if model.retriever_ is not None:
@@ -146,7 +147,7 @@ def _use(model: Ranker) -> str:
 
 
 def _data(model: Ranker, data: RankingData | None) -> list[Row]:
-    """Return what the model was made from, as far as the model file says it, and what the given data are."""
+    """Return what the model was made from, as far as the model file tells it, and what the given data are."""
     made = model.fingerprint_ or {}
     rows = [
         ("language", str(made.get("language") or "")),
@@ -275,9 +276,9 @@ class DependencePoint:
     n_rows : int
         Rows of the data whose own value is nearest to it.
     score : float
-        Mean score of all rows, less the mean over the values, each counted once.
+        Mean over the rows of the score with this value, less the row's mean over all values, each counted once.
     low, high : float
-        The same of a row by itself, for the 10 and 90 % of the rows with the least scores.
+        The 10 % and 90 % quantiles over the rows of the same difference.
 
     """
 
@@ -353,7 +354,7 @@ def dependence(model: Ranker | str | Path, data: RankingData | str | Path, featu
     model : Ranker or path
         The model, or its file.
     data : RankingData or path
-        Documents with their features; of more than 20,000 rows, so many are taken at equal distances.
+        Documents with their features; of more rows than 20,000, this many are taken at equal distances.
     feature : str
         Name of a feature of the model.
 
@@ -380,7 +381,7 @@ def dependence(model: Ranker | str | Path, data: RankingData | str | Path, featu
     if not isinstance(data, RankingData) or not data.n_rows:
         raise InvalidInputError("data: expected documents with features, got none. Pass ranking data or their file.")
     data = data.of_rows(np.unique(np.linspace(0, data.n_rows - 1, min(data.n_rows, MOST_ROWS)).astype(np.int64)))
-    values = np.asarray(data.column(feature), dtype=np.float32)
+    values = np.asarray(data.column(feature), dtype=np.float64)  # sums of two may exceed float32
     present = values[~np.isnan(values)]
     if not len(present):
         raise InvalidInputError("feature: expected values in the data, got only missing ones. Give other data.")

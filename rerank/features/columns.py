@@ -55,9 +55,9 @@ def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
 
 
 def columns_of(name: str, rows: Any, recipe: Recipe) -> NDArray[np.float32]:
-    """Return the columns of a family, (n_rows, n_features) float32, which are computed once for these rows.
+    """Return the columns of a family, (n_rows, n_features) float32; they are computed once for the given rows.
 
-    rows  a `FieldBlock` for a family of a field, `CandidateBatch` for another
+    rows  a `FieldBlock` for a family of a field, a `CandidateBatch` for other families
     """
     if name not in rows.columns:
         member = family(name)
@@ -67,15 +67,15 @@ def columns_of(name: str, rows: Any, recipe: Recipe) -> NDArray[np.float32]:
 
 
 def directions(recipe: Mapping[str, Any] | None, names: Collection[str]) -> dict[str, int]:
-    """Return the direction of each feature that has one, 1 where more is better and -1 where less is.
+    """Return the direction of each feature that has one: 1 where a greater value is better, -1 where a smaller one is.
 
-    recipe  of the data, as plain JSON values
-    names   of the features
+    recipe  the recipe of the data, as plain JSON values
+    names   the names of the features
     """
     if recipe is None:
         raise InvalidInputError(
-            "monotone_constraints: expected features of `rerank features` beside 'features', got others, whose "
-            "directions nobody has declared. Name them, e.g. {'bm25': 1}."
+            "monotone_constraints: expected features of `rerank features` with the value 'features', got others, "
+            "whose directions are unknown. Give each direction, e.g. {'bm25': 1}."
         )
     found = {}
     for group in column_groups(Recipe.from_dict(recipe)):

@@ -18,7 +18,7 @@ from rerank.rankers.bases import UNSUPERVISED
 
 
 class RerankCompressor(BaseDocumentCompressor):
-    """Order documents by a model and keep the best.
+    """Order documents by a model and keep the best ones.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ class RerankCompressor(BaseDocumentCompressor):
     top_n : int, optional
         Documents to keep; by default all.
     field : str, optional
-        The field of the index that `page_content` fills; by default that with most of the index's words. Metadata that
-        are named as other fields or numbers of the index fill these.
+        The field of the index that `page_content` fills; by default the field with most of the index's words. Metadata
+        with the names of other fields or numbers of the index fill these.
     min_score, abstain : float, optional
-        Least probability of a document, and that any document is relevant; below these, documents are left out. Only
-        for a calibrated model, whose scores are probabilities.
+        Least probability that a document is relevant, and that any document is; documents below the first are left out,
+        and below the second all are. Only for a calibrated model, whose scores are probabilities.
 
     """
 
@@ -54,9 +54,9 @@ class RerankCompressor(BaseDocumentCompressor):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
-        """Return copies of the best documents, best first, with `metadata["score"]`, which they are ordered by.
+        """Return copies of the best documents, best first, with their score in `metadata["score"]`.
 
-        `metadata["relevance_score"]` is the same where it is a probability, of a calibrated model, and None otherwise.
+        `metadata["relevance_score"]` is the same score where the model is calibrated (a probability), otherwise None.
         Where the index keeps passages, `metadata["passage"]` is the best one.
         """
         texts = [(document.page_content, document.metadata) for document in documents]
@@ -76,10 +76,10 @@ class RerankRetriever(BaseRetriever):
     index : Index or path
         The index, which stores its documents.
     model : Ranker or path, optional
-        The model or its file, which finds its candidates itself; by default the ranking that needs no judgements.
+        The model or its file; it determines the candidates. By default the ranking that needs no judgements.
     candidates : str, optional
-        In place of a model, sources whose documents are returned in their order (`bm25`, `lsi`, `encoder`), e.g. for
-        a fusion in the chain.
+        Sources (`bm25`, `lsi`, `encoder`) whose documents are returned in their own order, in place of a model, e.g.
+        for a fusion in the chain.
     k : int
         Documents to return.
     min_score, abstain : float, optional
@@ -122,5 +122,5 @@ class RerankRetriever(BaseRetriever):
 
 
 def _scores(score: float, ranking: TextReranker | DocumentRetriever) -> dict[str, float | None]:
-    """Return the score, and the probability of relevance that it is where the model is calibrated."""
+    """Return the score, also as `relevance_score` where it is a probability, which is None otherwise."""
     return {"score": score, "relevance_score": None if ranking.cutoff is None else score}

@@ -1,4 +1,4 @@
-"""Whether data have the features of a model, by their names and their recipe, and these in the model's order."""
+"""Checks that data have the features of a model, by name and recipe, and puts them in the model's order."""
 
 import warnings
 from collections.abc import Mapping
@@ -12,8 +12,9 @@ from rerank.errors import ModelMismatchError, log
 from rerank.runtime.mapped_rows import changed_rows
 from rerank.types import RankingData
 
-HISTORY_PREFIX = "history."  # how names of features of similar judged queries begin
-# Parts of a recipe that are lists of names. Names of features show them; they may differ where these names are equal.
+HISTORY = "history."  # beginning of the names of features of similar judged queries
+# Parts of a recipe that are lists of names. The names of the features contain them, so that the parts may differ where
+# the names of the features are equal.
 NAMED = ("fields", "families", "features", "numbers", "functions", "runs")
 
 
@@ -24,8 +25,8 @@ def matching(model: Any, data: RankingData) -> RankingData:
     if names == model.feature_names_:
         return data
     column_of = {name: column for column, name in enumerate(names)}
-    missing = [name for name in model.feature_names_ if name not in column_of and not name.startswith(HISTORY_PREFIX)]
-    # LETOR text, whose features have numbers, lists none that is 0 in all rows.
+    missing = [name for name in model.feature_names_ if name not in column_of and not name.startswith(HISTORY)]
+    # LETOR text, whose features have numbers as names, does not list a feature that is 0 in all rows.
     if missing and not (data.zeros is not None and all(map(str.isdecimal, missing))):
         raise ModelMismatchError(
             f"data: expected the model's {model.n_features_in_} features, got {data.n_features}, without "
@@ -41,11 +42,11 @@ def matching(model: Any, data: RankingData) -> RankingData:
         )
     columns = [column_of.get(name, -1) for name in model.feature_names_]
     absent = np.nan if data.zeros is None else 0.0  # NaN for features of similar judged queries, without a history
-    known = np.array(columns) >= 0
-    log.debug("data: %d features are ignored, as the model does not use them", data.n_features - len(columns))
+    log.debug("data: %d features are ignored, as the model does not use them", len(more))
+    # A column of `absent` is appended, to which -1 refers.
     X = changed_rows(
         data.X,
-        lambda block: np.ascontiguousarray(np.where(known, block[:, columns], np.float32(absent))),
+        lambda block: np.ascontiguousarray(np.pad(block, ((0, 0), (0, 1)), constant_values=absent)[:, columns]),
         "features of the model",
     )
     return replace(data, X=X, feature_names=tuple(model.feature_names_))

@@ -29,7 +29,7 @@ class Parameter:
     Attributes
     ----------
     name : str
-        Its name, which is that of the constructor's argument.
+        Its name, which is the name of the constructor's argument, too.
     field : Field
         What checks the value; `Anything` for `base`, which is checked when it is applied.
     default : object
@@ -79,11 +79,11 @@ class Metric(Field):
     type_name: ClassVar[str] = "str"
 
     def accepts(self) -> str:
-        """Return what names a measure."""
+        """Return what is accepted as a measure."""
         return "a measure's name in ir_measures, a Measure or a function"
 
     def read(self, value: object) -> str:
-        """Return the name; whether it names a measure is checked in training: a file holds no function."""
+        """Return the name; training checks whether it names a measure, since a file cannot hold a function."""
         name: str = Text(LONGEST_METRIC).read(value if value is None else measure_name(value))
         return name
 
@@ -109,7 +109,7 @@ def jobs_parameter() -> Any:
 
 
 def watched_metric() -> Any:
-    """Return the declaration of `metric` of a ranker that is trained for a cost of its own."""
+    """Return the declaration of `metric` of a ranker whose cost does not depend on it."""
     return parameter("nDCG@10", Metric(), "Measure for early stopping.")
 
 

@@ -19,7 +19,7 @@ from rerank.runtime.products import array_dot, cross_product, gram, inverse_matr
 from rerank.runtime.sums import total
 from rerank.types import Floats
 
-MANY = 1000  # positive rows from which the shape is free
+MANY = 1000  # positive rows from which isotonic regression corrects the shape
 RIDGE = 1.0  # penalty of half a squared coefficient, added to the sum of the rows' costs
 LOWEST = 1e-6  # least probability: float32 tells about a million smaller values apart, for the order of documents
 LEAST_CURVATURE = 1e-12  # share of the rows' weights
@@ -30,10 +30,11 @@ CONVERGED = 1e-9  # share of the cost that a step still saves
 
 @dataclass(frozen=True, eq=False)
 class LogisticMap:
-    """Coefficients of the inputs, and the points of the isotonic part, of which there are none with few positives.
+    """Coefficients of the inputs, and the points of the isotonic part (none where there are few positive rows).
 
     coefficients  (n_inputs + 1,), the intercept last
-    margins       (n_points,), rising logistic scores; `shares` (n_points,) are their probabilities, not falling
+    margins       (n_points,), logistic scores, strictly rising
+    shares        (n_points,), the probability at each margin, not falling
     """
 
     coefficients: Floats
@@ -52,9 +53,9 @@ class LogisticMap:
         """Learn from inputs (n_rows, n_inputs) of standard deviations near 1.
 
         n_ordered  the first inputs, whose coefficients are at least 0
-        weights    of the rows, (n_rows,); isotonic regression is for rows without
-        shared     number of rows that have the same other inputs: together they say as much as one, and so the penalty
-                   of these inputs is as many times as high
+        weights    of the rows, (n_rows,); with weights there is no isotonic regression
+        shared     number of rows with equal values of the other inputs: together they tell as much as one row, so the
+                   penalty of these inputs is multiplied by this number
         """
         row_weights = np.ones(len(inputs)) if weights is None else weights
         coefficients = _coefficients(inputs, positive, n_ordered, row_weights, shared)
@@ -93,10 +94,7 @@ def _margins(inputs: Floats, coefficients: Floats) -> Floats:
 def _coefficients(
     inputs: Floats, positive: NDArray[np.bool_], n_ordered: int, weights: Floats, shared: float
 ) -> Floats:
-    """Return the coefficients of the least penalised cost.
-
-    The arguments are those of `LogisticMap.fit`.
-    """
+    """Return the coefficients that minimise the penalised cost; the arguments are those of `LogisticMap.fit`."""
     rows = np.column_stack([inputs, np.ones(len(inputs))])
     number = np.arange(rows.shape[1])
     bounded = number < n_ordered
@@ -121,12 +119,13 @@ def least_within_bounds(
     start: Floats,
     bounded: NDArray[np.bool_],
 ) -> Floats:
-    """Return the weights (n,) of the least convex cost, found from others; the `bounded` ones are at least 0.
+    """Return the weights (n,) that minimise a convex cost; the `bounded` ones are at least 0.
 
     A bounded weight stays at 0 while its gradient is positive; the others take Newton's step, halved until the cost
     falls (D. Bertsekas, Projected Newton Methods, SIAM Journal on Control and Optimization 20(2), 1982).
 
     derivatives  returns the gradient (n,) and a curvature (n, n), positive definite
+    start        (n,) weights of the first step
     """
     now = start
     value = cost(now)
@@ -152,8 +151,8 @@ def least_within_bounds(
 def _isotonic(margins: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return the mean margin and the share of positive rows of each block of isotonic regression.
 
-    Shares are those of half a row more of each kind, so that no block of few rows says 0 or 1. Blocks whose shares fall
-    thereby are one block.
+    A share is computed with half a row of each kind added, so that a block of few rows does not have 0 or 1. Blocks
+    whose shares fall because of this are merged.
     """
     from scipy.optimize import isotonic_regression
 

@@ -1,4 +1,4 @@
-"""Whether candidates were retrieved as those that a model was trained on.
+"""Checks that candidates were retrieved in the same way as those that a model was trained on.
 
 BM25's scores change with k1 and b: a model that starts from them has learned for one scale, so candidates that were
 retrieved with other parameters are refused. For a model without such a start a warning is logged: features of the run,
@@ -27,12 +27,12 @@ def check_retrievers(
     what: str,
     starts_there: bool = True,
 ) -> None:
-    """Refuse other scores than those that a model starts from; log where features come from another retriever.
+    """Refuse scores that a model cannot start from; log where features come from another retriever.
 
     retriever       of the candidates, None where it is unknown
     run_retrievers  of the other runs whose scores are features, by name
     what            what the message calls the candidates
-    starts_there    False where the scores to start from are given by themselves
+    starts_there    False where the scores to start from are passed separately
     Raises ModelMismatchError.
     """
     models = list(_with_bases(model)) if starts_there else [model]
@@ -44,7 +44,7 @@ def check_retrievers(
 
 
 def check_base_run(model: Any, run: Run) -> None:
-    """Refuse a run to start from whose retriever had other parameters than that of training; log another name."""
+    """Refuse a base run whose retriever had other parameters than in training; log another name."""
     trained = model.retriever_
     if isinstance(model.base_, OtherRunBase):
         trained = None if model.base_.name == UNNAMED else Retriever.of_tag(model.base_.name)
@@ -69,7 +69,7 @@ def _with_bases(model: Any) -> Iterator[Any]:
 
 
 def _compare(part: str, trained: Retriever | None, applied: Retriever | None, is_start: bool, what: str) -> None:
-    """Refuse scores to start from of BM25 of other parameters than in training; log any other retriever."""
+    """Refuse start scores of BM25 with other parameters than in training; log any other difference."""
     if trained == applied or (trained is None and not is_start):
         return
     if is_start and trained and applied and trained.known and applied.known:

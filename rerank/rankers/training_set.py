@@ -1,9 +1,9 @@
 """Training data: rows in one canonical order, so that their order in the input has no effect.
 
-Queries are in an order that their contents give them, so that neither their ids nor their order in the input has an
-effect on a model. The rows of a query are by document id, descending: equal scores then rank as in trec_eval. Another
-`random_state` than 0 draws their order, which is as good as any other: what it changes is noise. Rows without document
-ids get one from what tells them apart (`arrays.py`).
+Queries are sorted by their contents, so that neither their ids nor their order in the input has an effect on a model.
+The rows of a query are sorted by document id, descending: equal scores then rank as in trec_eval. With a `random_state`
+other than 0 their order is drawn at random: no order is better than another, so what it changes in a model is noise.
+Rows without document ids get ids made of their contents (`arrays.py`).
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ FEW_UNDECIDED = 16  # times their rows are at most all rows: the features of few
 
 
 class PreferenceRows(NamedTuple):
-    """Preference pairs, each column (n_pairs,): rows of the better document, of the worse, probabilities.
+    """Preference pairs, each column (n_pairs,): rows of the better and of the worse documents, probabilities.
 
-    Those of a `TrainingSet` are by canonical row, the better document's ascending.
+    In a `TrainingSet`, rows are canonical rows, and pairs are sorted by the row of the better document.
     """
 
     better: Ints
@@ -60,7 +60,7 @@ class PreferenceRows(NamedTuple):
             return None
         if not isinstance(data, RankingData):
             raise InvalidInputError(
-                "preferences: expected RankingData beside them, got arrays without document ids. Pass RankingData."
+                "preferences: expected the data as RankingData, got arrays without document ids. Pass RankingData."
             )
         preferences = Preferences.of(
             read_preferences(preferences) if isinstance(preferences, str | Path) else preferences
@@ -86,13 +86,13 @@ class PreferenceRows(NamedTuple):
         return cls(rows[found, 0], rows[found, 1], preferences.probabilities[found])
 
     def in_order(self, order: Ints) -> PreferenceRows:
-        """Return the pairs by canonical row; order (n_rows,) are the data's rows in canonical order."""
+        """Return the pairs by canonical row; order (n_rows,) has the data's rows in canonical order."""
         position = np.empty(len(order), dtype=np.int64)
         position[order] = np.arange(len(order))
         better = position[self.better]
         worse = position[self.worse]
-        sums = np.lexsort((self.probabilities, worse, better))  # in one order, whatever that of the data
-        return PreferenceRows(better[sums], worse[sums], self.probabilities[sums])
+        pairs = np.lexsort((self.probabilities, worse, better))  # the same order, whatever the order of the data
+        return PreferenceRows(better[pairs], worse[pairs], self.probabilities[pairs])
 
     def between(self, first: int, last: int) -> PreferenceRows:
         """Return the pairs of the query whose rows are [first, last), counted from its first."""
@@ -103,20 +103,19 @@ class PreferenceRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Data in canonical order, but for the features.
+    """Data whose rows, except those of the features, are in canonical order.
 
     X             (n_rows, n_features) float32, in the data's own order: a copy would double the memory
     order         (n_rows,) int64: canonical row i is X[order[i]]
     labels        (n_rows,) float64
-    start_scores  (n_rows,) float64: a base ranker's, or 0
+    start_scores  (n_rows,) float64: scores of the base ranker, or 0
     groups        (n_queries,) int64, near-duplicate queries, which are in the same fold
-    names         of the features, which constraints refer to
+    names         names of the features, which constraints refer to
     weights       (n_queries,) float64
-    row_weights   (n_rows,) float64, those of documents; empty: 1
+    row_weights   (n_rows,) float64, weights of the documents; empty where all are 1
     pairs         preference pairs to learn from in place of the labels
-    base_worth    number of queries that teach as much as the base ranker knows: with as many, its weight is twice that
-                  which held-out queries ask for
-    binned        the rows as boosted trees read them, where several rankers learn from them; None: each bins them
+    base_worth    of n training queries, the weight of the base is multiplied by 1 + base_worth / n (`base_weight.py`)
+    binned        the rows in bins, where several rankers of trees share them; None where each ranker bins them
     """
 
     X: NDArray[np.float32]
@@ -172,11 +171,11 @@ class TrainingSet:
 
     @property
     def lists(self) -> RankedLists:
-        """The labels, in canonical order, and those of the ideal."""
+        """The labels in canonical order, and the labels of the ideal rankings."""
         return RankedLists(self.labels, self.query_ptr, self.ideal_labels, self.ideal_ptr)
 
     def select(self, queries: Ints) -> TrainingSet:
-        """Return some queries, by position, with a copy of their features: a learner takes all rows that it gets."""
+        """Return some queries, by position, with a copy of their features: a learner uses all rows of `X`."""
         rows, part = self._part(queries)
         binned = self.binned and self.binned.select(rows)
         return replace(
@@ -224,15 +223,15 @@ class TrainingSet:
 
 
 def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, of_rows: Floats) -> Ints:
-    """Return the queries by a digest of their document ids; of equal ones by their features, then by all else.
+    """Return the queries sorted by a digest of their document ids; where these are equal by features, then by the rest.
 
     rows      rows of each query in canonical order
     of_query  (n_queries, k) numbers of each query
     of_rows   (n_rows,) or (n_rows, k) numbers of each row
 
-    Features are read only where ids do not tell queries apart, as digests that no order and no unit of features
-    changes (`trees/content.py`). Labels come after them, because those of queries of weight 0 have no effect on a
-    model; base scores and weights are last, because their scale has none.
+    Features are read only where ids do not tell queries apart, as digests that do not depend on the order and the units
+    of the features (`trees/content.py`). Labels come after them, because the labels of queries of weight 0 have no
+    effect on a model. Base scores and weights are last, because their scale has no effect either.
     """
 
     @cache
@@ -263,7 +262,7 @@ def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, of_
 
 
 def _id_bytes(ids: NDArray[Any]) -> bytes:
-    """Return document ids, which are stored as text or as UTF-8, in one line each."""
+    """Return document ids, which are stored as text or as UTF-8, one a line in UTF-8."""
     return b"\n".join(ids.tolist()) if ids.dtype.kind == "S" else "\n".join(ids.tolist()).encode()
 
 
@@ -287,7 +286,7 @@ def check_training_data(data: RankingData, what: str) -> None:
 
 
 def check_size(what: str, values: Floats, noun: str) -> None:
-    """Refuse scores or weights whose size float64 cannot square, or float32 cannot hold."""
+    """Refuse scores or weights that are so large or small that squares leave float64, or float32 cannot hold them."""
     largest = float(np.abs(values).max(initial=0.0))
     if largest > 0.0 and not SMALLEST_BASE <= largest <= LARGEST_BASE:
         raise InvalidInputError(
@@ -308,7 +307,7 @@ def check_has_pairs(train: TrainingSet) -> None:
 
 
 def without_start(data: TrainingSet) -> TrainingSet:
-    """Return the same data with start scores of 0, as a cold start has them."""
+    """Return the same data with start scores of 0, as without a base."""
     return replace(data, start_scores=np.zeros(len(data.start_scores)))
 
 

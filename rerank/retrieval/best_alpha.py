@@ -1,13 +1,14 @@
 """The best combination of two runs: alpha * s_a + (1 - alpha) * s_b, exactly (Burges 2010, section 7.1).
 
-The score of a document is a line in alpha, and a measure changes only where the lines of two documents cross. All
-crossings are sorted and walked: between two of them the order of the documents is one, and so is the measure. For each
-document that a measure counts, its crossings with the others give its share of the measure as a step function of
-alpha; the steps of all documents and queries, sorted and added up, are those of the mean.
+The score of a document is a line in alpha, and a measure changes only where the lines of two documents cross. Between
+two successive crossings the order of the documents, and so the measure, is constant. For each document that a measure
+counts, its crossings with the others give its share of the measure as a step function of alpha. The steps of all
+documents and queries, sorted and added up, are the steps of the mean.
 
 Conventions. Equal scores rank in the order of the rows. So a crossing at c makes up to two steps: at c itself, where
-documents tie, and behind it, written as c and c + 1j, which NumPy sorts in this order. A single alpha is no interval,
-but parts two of them if the measure is lower there; crossings closer than CLOSEST may be one that rounding has parted.
+documents tie, and just above it. They are written as c and c + 1j, which NumPy sorts in this order. A single alpha is
+no interval, but separates two intervals if the measure is lower there. Crossings closer than CLOSEST may be a single
+one with rounding errors.
 
 `share_values` in `tests/oracles/combinations.py` is the slow form, in fractions.
 """
@@ -26,9 +27,9 @@ from rerank.runtime.sums import total
 from rerank.types import Floats, Ints, pointers, query_order, query_rows, rows_of_groups
 
 CLOSEST = 1e-12
-EQUAL_MEANS = 1e-9  # means closer than this are the same: what rounding leaves
+TOLERANCE = 1e-9  # means closer than this are equal up to rounding
 PAIRS_AT_ONCE = 1 << 18  # of documents
-LABELS_AT_ONCE = 1 << 22  # of the lists for which a measure without a prefix-sum form is computed at a time
+LABELS_AT_ONCE = 1 << 22  # labels of the lists that a measure without a prefix-sum form is computed for at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +85,8 @@ def best_alpha(lines: ScoreLines, measure: Measure) -> BestAlpha:
 def best_share(lines: ScoreLines, measure: Measure) -> float:
     """Return the share above 0 at which the measure of the scores b + share * a is greatest.
 
-    The order is that of alpha * a + (1 - alpha) * b with share = alpha / (1 - alpha), and the interval and its middle
-    are those of `best_alpha`: above the last crossing, at share c, that is the share 1 + 2 c.
+    It is alpha / (1 - alpha) for the alpha of `best_alpha`, since the order of documents is the same. Above the last
+    crossing, at share c, the middle of the interval of alphas is the share 1 + 2 c.
     """
     alpha = best_alpha(lines, measure).alpha
     return alpha / (1.0 - alpha)
@@ -109,8 +110,8 @@ def _best_interval(alphas: NDArray[Any], steps: Floats) -> BestAlpha:
     return BestAlpha(float(low[widest] + high[widest]) / 2.0, float(low[widest]), float(high[widest]))
 
 
-def _followed(lines: ScoreLines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.complex128], Floats]:
-    """Return where the shares of some rows in the measure change, and by how much; they start at 0."""
+def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.complex128], Floats]:
+    """Return the alphas where the shares of some rows in the measure change, and the changes from 0 on."""
     query = query_rows(lines.query_ptr)[own]
     other, ptr = rows_of_groups(lines.query_ptr, query)
     pair_own = query_rows(ptr)
@@ -118,11 +119,11 @@ def _followed(lines: ScoreLines, form: PrefixSum, own: Ints) -> tuple[NDArray[np
     at_zero = lines.b[other] - lines.b[row]
     at_one = lines.a[other] - lines.a[row]
     tied = other < row
-    above = np.where(at_zero != 0.0, at_zero > 0.0, np.where(at_one != 0.0, at_one > 0.0, tied))  # just behind 0
+    above = np.where(at_zero != 0.0, at_zero > 0.0, np.where(at_one != 0.0, at_one > 0.0, tied))  # just above alpha = 0
     first = np.flatnonzero(above | (other == row))
     crossing = np.flatnonzero((at_one != 0.0) & ((at_one > 0.0) != above))
     crossed_at = at_zero[crossing] / (at_zero[crossing] - at_one[crossing])
-    crossed_at = crossed_at + 1j * (above == tied)[crossing]  # who ranks as in a tie already is passed behind it
+    crossed_at = crossed_at + 1j * (above == tied)[crossing]  # those that rank as in a tie change places just above it
     alphas = np.concatenate([np.zeros(len(first)), crossed_at])
     moves = np.concatenate([above[first], np.where(above[crossing], -1, 1)])
     pairs = np.concatenate([first, crossing])
@@ -133,7 +134,7 @@ def _followed(lines: ScoreLines, form: PrefixSum, own: Ints) -> tuple[NDArray[np
     starts = np.searchsorted(pair_own[pairs], np.arange(len(own)))
 
     def above_them(values: Floats) -> Floats:
-        """Return the sum of the values of the rows above, from each alpha on."""
+        """Return, for each step, the sum of the values of the rows that rank above from this alpha on."""
         sums: Floats = np.cumsum(moves * values[other[pairs]])
         sums -= np.append(0.0, sums)[starts[pair_own[pairs]]]
         return sums
@@ -150,8 +151,8 @@ def _followed(lines: ScoreLines, form: PrefixSum, own: Ints) -> tuple[NDArray[np
     return alphas[changes], (shares - before)[changes]
 
 
-def _measured(lines: ScoreLines, measure: Measure, query: int) -> tuple[Floats, Floats]:
-    """Return where a measure of one query, of which only values can be computed, changes, and by how much."""
+def _measured(lines: Lines, measure: Measure, query: int) -> tuple[Floats, Floats]:
+    """Return the alphas where a measure without a prefix-sum form changes for one query, and the changes."""
     rows = slice(*lines.query_ptr[query : query + 2])
     a = lines.a[rows]
     b = lines.b[rows]

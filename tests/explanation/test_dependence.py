@@ -74,6 +74,14 @@ def test_few_values_are_all_taken_and_one_is_enough() -> None:
     assert "<svg" not in one.to_html()
 
 
+def test_rows_are_counted_where_the_sum_of_two_values_exceeds_float32() -> None:
+    data = data_of(10)
+    model = rerank.LambdaMART(n_estimators=5, min_child_samples=5).fit(data)
+    X = data.X.copy()
+    X[:, 2] = np.array([3.0e38, 3.2e38])[np.arange(len(X)) % 2]
+    assert [point.n_rows for point in rerank.dependence(model, replace(data, X=X), "c").points] == [60, 60]
+
+
 def test_feature_that_the_model_does_not_read_changes_nothing() -> None:
     data = data_of(10)
     model = rerank.LambdaMART(n_estimators=5, min_child_samples=5, interaction_constraints=[["a", "b"]]).fit(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.files.data import read_data
 from rerank.rankers.arrays import data_from_arrays, feature_matrix, finite_column
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import read_model
@@ -346,6 +348,17 @@ def test_first_infinite_is_found_in_any_block_of_rows() -> None:
     X = np.zeros((n_rows, 2), np.float32)
     X[-1, 1] = np.inf
     assert first_infinite(X) == (n_rows - 1, 1)
+
+
+def test_letor_text_without_any_feature_has_zeros(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    texts = {"train": "0 qid:1 1:3 2:1\n1 qid:1 1:5 2:1\n", "listed": "0 qid:1 1:0 2:0\n", "none": "0 qid:1\n"}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    train, listed, none = (read_data(tmp_path / f"{name}.txt") for name in texts)
+    model = LambdaMART(n_estimators=1, min_child_samples=1).fit(train)
+    with caplog.at_level("DEBUG", "rerank"):
+        assert model.predict(none).tolist() == model.predict(listed).tolist()
+    assert "data: 0 features are ignored" in caplog.text
 
 
 def test_numbers_of_a_column_are_float64() -> None:

@@ -227,7 +227,7 @@ def test_preferences_that_cannot_be_learned_from_are_refused(train) -> None:
     with pytest.raises(InvalidInputError, match="preferences: expected pairs of documents that the training data hold"):
         RankNet(**SMALL).fit(train, preferences=[("q0", "none", "nothing")])
     qid = np.repeat(np.arange(len(train)), np.diff(train.query_ptr))
-    with pytest.raises(InvalidInputError, match="preferences: expected RankingData beside them"):
+    with pytest.raises(InvalidInputError, match="preferences: expected the data as RankingData"):
         RankNet(**SMALL).fit(train.X, train.labels, qid=qid, preferences=[("q0", "a", "b")])
 
 

@@ -134,7 +134,7 @@ def test_preferences_that_cannot_be_learned_from_are_refused(name, data) -> None
     with pytest.raises(InvalidInputError, match="preferences: expected pairs of documents that the training data hold"):
         _learned(name, data, [("q0", "none", "nothing")])
     qid = np.repeat(np.arange(len(data)), np.diff(data.query_ptr))
-    with pytest.raises(InvalidInputError, match="preferences: expected RankingData beside them"):
+    with pytest.raises(InvalidInputError, match="preferences: expected the data as RankingData"):
         RANKERS[name]().fit(data.X, data.labels, qid=qid, preferences=[("q0", "a", "b")])
     with pytest.raises(InvalidInputError, match=r"expected .*, got none"):
         _learned(name, replace(data, weights=np.zeros(len(data))), _pairs(data))

@@ -1,8 +1,8 @@
-"""The LETOR family: the 25 features of MSLR-WEB for each field.
+"""The LETOR family: the 25 features of MSLR-WEB for each field, and `bm25_bursty`.
 
 T     distinct terms of the query          qtf   occurrences of a term in the query
 tf    occurrences in the document's field  len   tokens of the document's field (the exact count)
-N     documents that hold the field        df    those of them that hold the term
+N     documents that hold the field        df    documents that hold the term in the field
 cf    occurrences of the term in the field of all documents; p = cf / tokens of the field in all documents
 u     distinct terms of the document's field
 idf   ln(1 + (N - df + 0.5) / (df + 0.5)), Lucene's; a term that no document holds has none

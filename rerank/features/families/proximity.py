@@ -165,7 +165,7 @@ def _chances(query_freq, pairs, p, mu):
 
 @helper()
 def _prefetch_row(index, docs, counts, first_tokens, position_ptr, positions):
-    """Prefetch the positions of the query's terms in the document after the next one."""
+    """Prefetch the positions of the query's terms of the document two rows below, and the pointer four below."""
     if index + 4 < len(counts):
         prefetch(position_ptr, docs[index + 4])
     if index + 2 < len(counts):
@@ -259,7 +259,7 @@ def _weigh(counts, present, query_freq, pairs, near, n_pairs, idf, p, mu, bm25, 
                 chance = mu * p[a] * p[b]
                 total += times * ORDERED_WEIGHT * log1p(pairs[a, b, 2] / chance)
                 total += times * UNORDERED_WEIGHT * log1p(both / (2 * (SDM_WINDOW - 1) * chance))
-            if other < number:  # the last that is read of both
+            if other < number:  # neither pair is read again
                 nearness = near[a, b] + near[b, a]
                 if nearness > 0.0:
                     score += min(idf[a], idf[b]) * (k1 + 1.0) * nearness / (nearness + half)
@@ -454,6 +454,6 @@ class ProximityFeatures(FieldFamily):
 
 
 def _first_terms(tokens: Sequence[str]) -> Sequence[str]:
-    """Return the tokens before the one that would be the distinct term number MOST_TERMS + 1."""
+    """Return the tokens before the first one that is distinct term number MOST_TERMS + 1."""
     terms = list(dict.fromkeys(tokens))
     return tokens if len(terms) <= MOST_TERMS else tokens[: tokens.index(terms[MOST_TERMS])]
