@@ -47,7 +47,7 @@ from rerank.errors import log
 )
 @path_option(
     "--labelled",
-    text="Also write the rows of --data that were shown to this file, with labels of clicks and features.",
+    text="Also write to this file the rows of --data that were shown, with labels of clicks and features.",
 )
 def command(
     logs: tuple[Path, ...],
@@ -70,11 +70,13 @@ def command(
     from rerank.clicks.record import with_new_ids
     from rerank.files.lists import write_preferences
     from rerank.files.topics import write_topics
+    from rerank.runtime.output import check_outputs
 
+    check_outputs({"-o": output, "--new-topics": new_topics, "--pairs": pairs, "--labelled": labelled})
     if topics is not None:
         refuse_beside("--topics", ("new_topics",))
     if labelled is not None and data is None:
-        raise click.UsageError("--labelled: expected --data beside it, got none. Add it, or leave both out")
+        raise click.UsageError("--labelled: expected --data, too, got none. Add --data FILE, or leave --labelled out")
     clicks = rerank.read_clicks(logs, topics=topics, documents=read_if(document_ids, index))
     if new_topics is not None:
         clicks, queries = with_new_ids(clicks)

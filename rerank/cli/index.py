@@ -39,13 +39,13 @@ OF_A_CORPUS = ("fields", "encoding", "shards", "vectors", "passages", "overwrite
 @click.option(
     "--passages",
     metavar="WINDOW/STRIDE",
-    help="Score passages of WINDOW words, a new one every STRIDE words, too, and return the best: e.g. 200/100.",
+    help="Also score passages of WINDOW words, one every STRIDE words, and return the best: e.g. 200/100.",
 )
 @click.option(
     "--scorer",
     metavar="NAME",
-    help="Slow scorer of the first documents, stored with INDEX: cross-encoder:NAME, MODULE:FUNCTION (from a query and "
-    "a list of texts to numbers), or none.",
+    help="Slow scorer of the first documents, stored with INDEX: cross-encoder:NAME, MODULE:FUNCTION (which returns "
+    "numbers for a query and a list of texts), or none.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing index once the new one is complete.")
 def command(
@@ -61,8 +61,8 @@ def command(
     CORPUS is a JSONL or TREC SGML file (plain or .gz), a folder of such files, or irds:NAME, a data set of ir_datasets.
     A JSONL document has an `id` and text fields, e.g. `title` and `body`, or only `contents`.
 
-    `rerank index INDEX --language CODE` sets the language of an index that Anserini built with `-language CODE`, and
-    `rerank index INDEX --scorer NAME` the slow scorer of an index.
+    `rerank index INDEX --language CODE` sets the language of an index that Anserini built with `-language CODE`;
+    `rerank index INDEX --scorer NAME` sets the slow scorer of an index.
     """
     from rerank.index.bound import is_index
     from rerank.types.retriever import Passages

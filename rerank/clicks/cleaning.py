@@ -1,6 +1,6 @@
-"""What of a click log can be used: impressions that cannot are dropped, and each kind of them is counted in a line.
+"""Drops the impressions of a click log that cannot be used, and counts each kind of them in a line.
 
-Rows of lists that alternate are put list by list (`list_order`).
+Lists whose rows alternate in the log are separated (`list_order`).
 """
 
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from rerank.errors import InvalidInputError
 
 @dataclass(frozen=True)
 class LogLimits:
-    """What a click log may hold; impressions beyond are dropped, and counted.
+    """What a click log may hold; impressions beyond these limits are dropped and counted.
 
     Parameters
     ----------
     last_position : int
         Last position that is used.
     session_clicks : int
-        Most clicks of a session; one with more is taken for a program, and all of its impressions are dropped.
+        Most clicks of a session; a session with more is taken for a program's, and all of its impressions are dropped.
 
     """
 
@@ -30,8 +30,8 @@ class LogLimits:
     session_clicks: int = 1000
 
 
-def cleaned(columns: LogColumns, is_known: NDArray[np.bool_], limits: LogLimits) -> tuple[LogColumns, list[str]]:
-    """Return the impressions that can be used, and a line for each kind of those that cannot.
+def cleaned(columns: Columns, is_known: NDArray[np.bool_], limits: LogLimits) -> tuple[Columns, list[str]]:
+    """Return the impressions that can be used, and a line for each kind of impressions that cannot.
 
     is_known  (n_documents,) whether each document is among those of the index
     """
@@ -41,7 +41,7 @@ def cleaned(columns: LogColumns, is_known: NDArray[np.bool_], limits: LogLimits)
         notes.append(f"{n_several:,} rows of several clicks: taken as one click, as a row is one impression.")
     columns["clicked"] = columns["clicked"] > 0
     n_first = [int(np.count_nonzero(columns["position"] == place)) for place in (0, 1)]
-    if n_first[0] >= max(n_first[1], 1):  # equal where every list has two documents or more
+    if n_first[0] >= max(n_first[1], 1):  # the numbers are equal where every list has two documents or more
         raise InvalidInputError(
             f"clicks: expected positions from 1, got positions from 0 ({n_first[0]:,} impressions at 0, {n_first[1]:,} "
             "at 1). Add 1 to each."
@@ -73,8 +73,8 @@ def cleaned(columns: LogColumns, is_known: NDArray[np.bool_], limits: LogLimits)
     return columns, notes
 
 
-def _in_lists(columns: LogColumns, notes: list[str]) -> LogColumns:
-    """Return the columns list by list; add a note of lists that may be parts of others."""
+def _in_lists(columns: Columns, notes: list[str]) -> Columns:
+    """Return the columns list by list; add a note where lists may be parts of others."""
     rows, n_unsure = list_order(columns)
     if n_unsure:
         notes.append(
@@ -84,8 +84,8 @@ def _in_lists(columns: LogColumns, notes: list[str]) -> LogColumns:
     return {name: values[rows] for name, values in columns.items() if name != LIST}
 
 
-def _merged(columns: LogColumns, notes: list[str]) -> LogColumns:
-    """Return the columns with repeated impressions as one, clicked if one of them was; add a note of their number.
+def _merged(columns: Columns, notes: list[str]) -> Columns:
+    """Return the columns with repeated impressions merged, clicked if any of them was; add a note of their number.
 
     Where the log has neither sessions nor times, equal rows are several searches.
     """

@@ -1,4 +1,4 @@
-"""Families of features that are learned from judgements: each score has its rank and gap within the query.
+"""Families of features that are learned from judgements: scores, each with its rank and its gap within the query.
 
 References
 ----------
@@ -29,7 +29,7 @@ class LearnedFamily(RunFamily):
     Attributes
     ----------
     scores : tuple of Feature
-        The scores; columns are each score, its rank and its gap.
+        The scores; each has three columns: the score, its rank and its gap.
 
     """
 
@@ -48,17 +48,17 @@ class LearnedFamily(RunFamily):
     def prepare(self, history: IndexHistory, vectors: Any) -> Any:
         """Return what `score` needs of all judged queries; it is kept with the history.
 
-        vectors  for a family that needs a space of them
+        vectors  vectors of the collection, for a family that needs them (`needs_space`)
         """
 
     def prepared(self, history: IndexHistory, vectors: Any) -> Any:
-        """Return what `prepare` returns, kept by family and, where it needs vectors, by their checksum."""
+        """Return the result of `prepare`, kept by family and, where it needs vectors, by their checksum."""
         checksum = vectors.checksum if vectors is not None and self.needs_space else None
         return history.prepared((type(self), checksum), partial(self.prepare, history, vectors))
 
     @abstractmethod
     def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
-        """Fill `out` (n_rows, n_scores) of one query, which is NaN before."""
+        """Fill `out` (n_rows, n_scores), which is NaN before, for one query."""
 
     def fill(self, candidates: CandidateBatch, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3 * n_scores)."""

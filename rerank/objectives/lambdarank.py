@@ -14,8 +14,8 @@ A score more than 300 / sigma below the best of its query counts as this far bel
 tie.
 
 A measure that is not separable has its swap deltas in blocks, a batch of queries at a time: |dM_ij| is read from a
-block, the document with the larger label is the better one. The one difference: a measure without a cutoff is not cut
-at the truncation level (AP's deltas take the whole list into account).
+block, and the document with the larger label is the better one. There is one other difference: a measure without a
+cut-off is not cut at the truncation level (AP's deltas take the whole list into account).
 
 `lambdas` in `tests/oracles/lambdas.py` is the slow form; `tests/metrics/test_swaps.py` checks the deltas.
 
@@ -44,7 +44,7 @@ from rerank.runtime.llvm import LANES, absolute, lane_sum, load, positive, same,
 from rerank.types import Floats, Ints, pointers, query_blocks, query_order
 
 UNWEIGHTED = np.empty(0)
-DELTAS_AT_ONCE = 1 << 22  # of a batch of queries: 32 MB
+DELTAS_AT_ONCE = 1 << 22  # swap deltas of a batch of queries: 32 MB
 
 
 class ByGain(NamedTuple):
@@ -78,7 +78,7 @@ class QueryConstants(NamedTuple):
     part_ptr : int64 array of shape (n_parts + 1,)
         Queries of each part; threads take one part at a time.
     inverse_norms, weights : float64 arrays of shape (n_queries,)
-        Of the measure, and of the queries.
+        Inverse norms of the measure, and weights of the queries.
     discounts : float64 array of shape (longest query,)
         Discount of each rank; it does not increase with the rank.
     orders : int32 array of shape (n_rows,)
@@ -123,11 +123,11 @@ class LambdaObjective(Objective):
         Slope of the logistic, 1 / score unit. With Newton leaves it only sets the unit of the scores that trees add, so
         that it makes no difference to a model that starts from 0 (section 7).
     truncation_level : int
-        Rank down to which documents count: a pair counts when one of its two is among the first `truncation_level`.
+        A pair counts when one of its two documents is among the first `truncation_level`.
     normalize : bool
         Whether pairs and queries are scaled as by LightGBM's `lambdarank_norm`.
     row_weights : float64 array of shape (n_rows,)
-        Weights of the documents: a pair is multiplied by those of both. Empty: 1.
+        Weights of the documents: a pair is multiplied by both weights. Empty: 1.
 
     """
 
@@ -394,7 +394,7 @@ class BlockLambdaRankObjective(LambdaObjective):
     Parameters
     ----------
     lists : RankedLists
-        Labels in the order of the data, and those of the ideal.
+        Labels in the order of the data, and the labels of the ideal rankings.
     measure : Measure
         Its swap deltas are computed at every call.
 
@@ -543,14 +543,14 @@ def lambdarank_for(
 ) -> LambdaObjective:
     """Return the LambdaRank objective of a measure.
 
-    lists        labels in the order of the data, not of a ranking, and those of the ideal
+    lists        labels in the order of the data, not of a ranking, and the labels of the ideal rankings
     weights      (n_queries,) float64
-    row_weights  (n_rows,) float64 of the documents: a pair is multiplied by those of both; empty: 1
+    row_weights  (n_rows,) float64, weights of the documents: a pair is multiplied by both weights; empty: 1
     """
     if not measure.trainable:
         raise InvalidInputError(
-            f"metric: expected a measure that can be trained for, got {measure.name}, which asks for something "
-            "else than labels in rank order. Train with e.g. nDCG@10 or AP."
+            f"metric: expected a measure that can be trained for, got {measure.name}, which needs more "
+            "than labels in rank order. Train with e.g. nDCG@10 or AP."
         )
     if not (lists.labels > 0).any():
         raise InvalidInputError(

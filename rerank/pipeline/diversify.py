@@ -2,10 +2,10 @@
 
 The next document is the one with the greatest
 
-    weight * relevance - (1 - weight) * greatest cosine to a document that was chosen
+    weight * relevance - (1 - weight) * greatest cosine to a document that is already chosen
 
-relevance  the run's score on a scale from the query's least (0) to its greatest (1) of the reordered documents
-weight     that of relevance, lambda in the paper
+relevance  the run's score, scaled to 0 for the least and 1 for the greatest score of the query's reordered documents
+weight     weight of relevance, lambda in the paper
 
 J. Carbonell and J. Goldstein, The Use of MMR, Diversity-Based Reranking for Reordering Documents and Producing
 Summaries, SIGIR 1998.
@@ -30,13 +30,14 @@ from rerank.retrieval.fusion import min_max
 from rerank.runtime.elementary import dot
 from rerank.runtime.kernels import kernel
 from rerank.types import CONTENTS, Floats, Ints, Run
+from rerank.types.data_frames import is_whole
 from rerank.vectors.vectors import ENCODER, LSI
 
 DIVERSIFIED = 100  # first documents of a query that are reordered, where their number is not given
 DEFAULT_WEIGHT = 0.7
-MOST_DIVERSIFIED = 1_000  # of a query: time grows with their square
+MOST_DOCUMENTS = 1_000  # of a query; time grows with the square of their number
 _GRAMMAR = re.compile(r"\s*mmr\s*(?:\(\s*(\d+(?:\.\d+)?|\.\d+)\s*(?:,\s*(\w+)\s*)?\))?\s*")
-VectorsOfRows = Callable[[Ints], NDArray[np.float32]]  # of the run
+VectorsOfRows = Callable[[Ints], NDArray[np.float32]]  # from rows of the run to their vectors
 
 
 def parse_method(text: str) -> tuple[float, str | None]:
@@ -57,7 +58,7 @@ def parse_method(text: str) -> tuple[float, str | None]:
 def diversified(run: Run, vectors: VectorsOfRows, weight: float, k: int = DIVERSIFIED) -> Run:
     """Return a run, whose rows are in trec_eval's order, with the first k documents of each query reordered by MMR.
 
-    Their scores are the values with which they were chosen; those of the others fall from there, by 1 each.
+    Their scores are the values by which they were chosen; the scores of the others go on from there, falling by 1 each.
     """
     order = np.arange(run.n_rows)
     scores = np.empty(run.n_rows, dtype=np.float32)
@@ -102,7 +103,7 @@ def choose(scores: Floats, vectors: NDArray[np.float32], weight: float) -> tuple
 
 @kernel()
 def _fill_units(vectors, out):
-    """Fill `out` with the vectors (n_docs, dimensions) at length 1; a zero vector remains."""
+    """Fill `out` with the vectors (n_docs, dimensions), scaled to length 1; a zero vector stays zero."""
     for doc in range(vectors.shape[0]):
         norm = np.sqrt(dot(vectors[doc], vectors[doc]))
         if norm > 0.0:
@@ -127,7 +128,7 @@ def diversify(index: Index | str | Path, run: RunLike, method: str = "mmr(0.7)",
     run : Run, mapping, DataFrame or path
         The ranking.
     method : str
-        `mmr(WEIGHT)`, with the weight of relevance from 0 to 1; the remaining weight is that of what is new.
+        `mmr(WEIGHT)`, with the weight of relevance from 0 to 1; the remaining weight is for novelty.
         `mmr(0.7,lsi)` names the vectors: `encoder` or `lsi`, by default the former where the index has one.
     k : int
         Number of first documents of each query that are reordered; the others follow in their order.
@@ -135,7 +136,7 @@ def diversify(index: Index | str | Path, run: RunLike, method: str = "mmr(0.7)",
     Returns
     -------
     Run
-        The run; scores are the values with which documents were chosen.
+        The run; scores are the values by which documents were chosen.
 
     Raises
     ------
@@ -148,8 +149,8 @@ def diversify(index: Index | str | Path, run: RunLike, method: str = "mmr(0.7)",
 
     """
     weight, space = parse_method(method)
-    if not isinstance(k, int | np.integer) or not 1 <= k <= MOST_DIVERSIFIED:
-        raise InvalidInputError(f"k: expected a whole number from 1 to {MOST_DIVERSIFIED}, got {k!r}. Pass e.g. 100.")
+    if not is_whole(k) or not 1 <= k <= MOST_DOCUMENTS:
+        raise InvalidInputError(f"k: expected a whole number from 1 to {MOST_DOCUMENTS}, got {k!r}. Pass e.g. 100.")
     ranking = run_of(run)
     ranking = ranking.take(ranking.trec_order())
     with opened(index) as source:

@@ -30,7 +30,7 @@ class TrainingProgress:
     stopped: bool = field(default=False, init=False)
 
     def stop(self) -> None:
-        """End the training: the model keeps its best iteration, the last one without validation data."""
+        """End the training: the model keeps its best iteration, or the last one where there are no validation data."""
         self.stopped = True
 
 
@@ -38,8 +38,8 @@ Callback = Callable[[TrainingProgress], object]
 
 
 def callback_fault(error: Exception, iteration: int) -> Exception:
-    """Return the error of a training that a callback ended by raising another one, which is nobody's model."""
-    if isinstance(error, RerankError) or type(error).__name__ == "TrialPruned":  # by which Optuna ends a trial
+    """Return the error that `fit` raises where a callback raised one."""
+    if isinstance(error, RerankError) or type(error).__name__ == "TrialPruned":  # Optuna ends a trial by it
         return error
     return InvalidInputError(
         f"callbacks: expected each to return, got {type(error).__name__} at iteration {iteration}: "
@@ -48,7 +48,7 @@ def callback_fault(error: Exception, iteration: int) -> Exception:
 
 
 class EarlyStopping:
-    """Follows a validation measure from iteration 0, the base ranker itself, on, and calls the callbacks.
+    """Follows a validation measure, from iteration 0 (the base ranker alone), and calls the callbacks.
 
     Attributes
     ----------
@@ -67,9 +67,10 @@ class EarlyStopping:
         callbacks: Sequence[Callback] = (),
         judged: Callable[[Floats], Floats] | None = None,
     ) -> None:
-        """Take the validation data, None for none, and the iterations without a better value before the end.
+        """Measure the base ranker, where there are validation data.
 
-        judged  gives the scores that are measured of those to come, (n_rows,) float64; None: these themselves
+        rounds  number of iterations without a better value after which the training ends
+        judged  returns the scores to measure for the scores (n_rows,) that `add` gets; None: the same scores
         """
         self._measure = measure
         self._rounds = rounds
@@ -81,7 +82,7 @@ class EarlyStopping:
         self._stopped = False
 
     def add(self, scores: Floats) -> bool:
-        """Take the validation rows' scores (n_rows,) after one more iteration; return whether it is the best yet.
+        """Measure the validation rows' scores (n_rows,) after one more iteration; return whether it is the best yet.
 
         Without validation data every iteration is the best yet, and `scores` are not read.
         """

@@ -1,8 +1,8 @@
 """Where candidates come from: sources with their depths, and the parameters of BM25.
 
-Written `bm25:1000,rm3:1000,lsi:200,run:dense.run:500`: names of sources, each with its number of documents; a run of
-another system is `run:FILE`, with a number or whole; its name is that of the file without extensions. BM25's k1
-and b follow the name of a source as in the tag of a run, `bm25-k1=1.2-b=0.75:1000`, and hold for all sources.
+They are written `bm25:1000,rm3:1000,lsi:200,run:dense.run:500`: names of sources, each with its number of documents. A
+run of another system is `run:FILE`, with a number or whole; its name is the name of the file without extensions. BM25's
+k1 and b follow the name of a source as in the tag of a run, `bm25-k1=1.2-b=0.75:1000`, and hold for all sources.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from rerank.types import BM25, CONTENTS, Retriever
 from rerank.types.retriever import K1, B, bm25_parameters, bm25_suffix
 
 DEPTH = 1000
-RERANKED = 200  # first documents of each of several sources
+RERANKED = 200  # of several sources, the first documents of each
 FILE = "run"
 _UNION = "union:"
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
@@ -62,7 +62,7 @@ class Candidates:
     field : str
         The field that is searched; `contents` is the whole document.
     reranked : int or None
-        First documents of each of several sources that are reranked; the others follow. None: all.
+        Of several sources, the number of first documents of each that are reranked; the others follow. None: all.
 
     """
 
@@ -144,7 +144,7 @@ class Candidates:
 
     @property
     def k(self) -> int | None:
-        """Documents of each source that are reranked: those of the only one; None: all."""
+        """Number of documents of each source that are reranked, the depth of a single source; None: all."""
         return self.sources[0].k if self.is_single else self.reranked
 
     @property
@@ -158,7 +158,7 @@ class Candidates:
         return any(source(part.name).learned for part in self.sources if part.file is None)
 
     def at_depth(self, k: int | None) -> Self:
-        """Return the candidates with another number of documents that are reranked, to which a single source is cut.
+        """Return the candidates with another number of reranked documents, which is the depth of a single source.
 
         Parameters
         ----------
@@ -175,17 +175,17 @@ class Candidates:
 
     @property
     def tag(self) -> str:
-        """The tag of the run of several sources: one word, of which `of_retriever` makes the candidates again."""
+        """The tag of the run of several sources: one word, from which `of_retriever` restores the candidates."""
         parameters = bm25_suffix(self.k1, self.b, self.field)
         return f"{_UNION}{self}{'' if parameters == bm25_suffix(K1, B, CONTENTS) else parameters}"
 
     def __str__(self) -> str:
-        """Return the sources with their depths, as `parse` reads them but for the files of runs."""
+        """Return the sources with their depths, as `parse` reads them, with names of runs in place of their files."""
         return ",".join(map(str, self.sources))
 
 
 def _parameters(item: str) -> tuple[str, tuple[float, float, str] | None]:
-    """Return a source without BM25's parameters in its name, and these as k1, b and field; None where it has none."""
+    """Return a source without BM25's parameters in its name, and k1, b and field; None where the name has none."""
     name, colon, depth = item.partition(":")
     source, dash, rest = name.partition("-")
     retriever = Retriever.of_tag(f"{BM25}-{rest}")

@@ -1,4 +1,4 @@
-"""Pools: each document of a query once, whichever runs retrieved it."""
+"""Pools: the documents of a query that any of several runs retrieved, each once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Pool:
 
 @dataclass(frozen=True, eq=False)
 class QueryRows:
-    """A run's rows by the number of the united queries: first row and number of rows of each query."""
+    """First row and number of rows of each query in a run; queries are numbered over all runs."""
 
     starts: Ints
     counts: Ints
@@ -47,7 +47,7 @@ class QueryRows:
 
     @classmethod
     def of(cls, run: Run, query_ids: Ids) -> QueryRows:
-        """Return the rows of a run."""
+        """Return the rows of a run, by the numbers of its queries in `query_ids`."""
         numbers = {query_id: number for number, query_id in enumerate(query_ids.tolist())}
         queries = np.array([numbers[query_id] for query_id in run], dtype=np.int64)
         starts, counts = np.zeros((2, len(query_ids)), dtype=np.int64)
@@ -58,7 +58,7 @@ class QueryRows:
 def pooled(runs: Sequence[QueryRows], first: int, last: int, lowest: bool) -> Pool:
     """Return the documents of the queries [first, last).
 
-    lowest  whether a document that a run does not hold has the lowest score of its query there, in place of 0
+    lowest  whether a document that a run lacks gets the run's lowest score of the query, in place of 0
     """
     rows = [joined_rows(run.starts[first:last], run.counts[first:last])[0] for run in runs]
     counts = [run.counts[first:last] for run in runs]

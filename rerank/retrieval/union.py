@@ -2,8 +2,8 @@
 
 The documents of the first source come first, in its order and with its scores. Documents that only others hold follow
 in the order of the sum over these sources of 1 / (60 + rank) (reciprocal rank fusion), ties by document id,
-descending; their scores go on below the lowest of the first source in steps of 2^-19 of the greatest score of the
-query.
+descending. Their scores go on below the lowest score of the first source, in steps of 2^-19 of the query's greatest
+score.
 
 References
 ----------
@@ -27,12 +27,12 @@ from rerank.runtime.kernels import kernel
 from rerank.types import Floats, ForwardIndex, Ids, Ints, Run, id_array, pointers, query_rows
 from rerank.types.order import scores_and_ranks
 
-_STEP = 2.0**-19  # between scores of documents that only others hold, by the greatest score of the query
+_STEP = 2.0**-19  # between scores of documents that only other sources hold, as a share of the query's greatest score
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class UnionRun(Run):
-    """A run that is the union of others; features and models are given the others with it.
+    """A run that is the union of other runs, which it holds for features and models.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class UnionRun(Run):
         The runs by name. `Index.features` takes them as other runs: score, rank and membership in each are features,
         missing where the run does not hold the document.
     best_ranks : ndarray of shape (n_rows,), int64
-        The best rank of each document in any of the runs, from 1, as they were found.
+        The best rank, from 1, of each document in any of the runs as they were retrieved.
 
     """
 
@@ -48,7 +48,7 @@ class UnionRun(Run):
     best_ranks: Ints = dataclass_field(default_factory=lambda: np.empty(0, np.int64))
 
     def places(self) -> Ints:
-        """Return the best rank of each document in any of the runs, which may be that of several of a query."""
+        """Return the best rank of each document in any of the runs; several documents of a query may have the same."""
         return self.best_ranks
 
     def take(self, order: Ints) -> Self:
@@ -114,7 +114,7 @@ def search_union(inputs: SearchInputs, candidates: Candidates) -> UnionRun:
 
 
 def run_of_part(run: Run, part: Part, forward: ForwardIndex) -> Run:
-    """Return the documents of another system's run that a union takes; refuse those that the index does not hold."""
+    """Return the documents of another system's run that a union takes; refuse documents that are not in the index."""
     run.check_finite()
     run = run.take(run.trec_order())
     run = run if part.k is None else run.head(part.k)
@@ -128,7 +128,7 @@ def run_of_part(run: Run, part: Part, forward: ForwardIndex) -> Run:
 
 
 def _hits_of_run(run: Run, query_ids: Ids, forward: ForwardIndex) -> Hits:
-    """Return the documents of some queries of a run; of a query that it lacks, none."""
+    """Return a run's documents of some queries, none for a query that the run lacks."""
     own = run.select(run.query_numbers(query_ids.tolist()))
     counts = np.zeros(len(query_ids), np.int64)
     counts[np.isin(query_ids, own.query_ids)] = np.diff(own.query_ptr)
@@ -156,13 +156,13 @@ def _united(hits: Sequence[Hits], query_ids: Ids, doc_ids: Ids) -> UnionRun:
 
 
 def _of_rows(values: Sequence[NDArray[Any]], rows: Ints) -> NDArray[Any]:
-    """Return the value of each source's row, (n_sources, n_documents); 0 where it has not found the document."""
+    """Return the values of the rows of each source, (n_sources, n_documents); 0 where a source lacks the document."""
     found = [np.append(own, own.dtype.type(0))[of] for own, of in zip(values, rows, strict=True)]
     return np.array(found).reshape(rows.shape)
 
 
 def _extremes(hits: Hits) -> tuple[Floats, Floats]:
-    """Return the lowest score of each query, 0 without one, and its greatest absolute score, at least 1."""
+    """Return the lowest score of each query, 0 without documents, and its greatest absolute score, at least 1."""
     filled = np.flatnonzero(np.diff(hits.query_ptr))
     lowest, greatest = np.zeros(len(hits.query_ptr) - 1), np.ones(len(hits.query_ptr) - 1)
     if len(filled):
@@ -192,7 +192,7 @@ def _pool(query_ptrs, found, slots, docs, rows, query_ptr):
     """Fill `docs`, `rows` and `query_ptr`, see `_pooled`.
 
     query_ptrs  (n_sources, n_queries + 1) rows of each query in `found`, the documents of all sources
-    slots       (n_docs,) work space, 0 before: the number of documents up to the one of this number
+    slots       (n_docs,) work space, 0 before: by document number, 1 + the last place of the document in `docs`
     """
     n_docs = 0
     for query in range(len(query_ptr) - 1):

@@ -1,8 +1,8 @@
-"""exp and log2 of ordinary numbers, of the same bytes on every CPU; without Numba, which compiles them for kernels.
+"""exp and log2 of ordinary numbers with the same bytes on every CPU, in Python; Numba compiles them for kernels.
 
-NumPy, LLVM and the C library choose other algorithms by CPU type, whose last digits differ. These take additions,
-multiplications and divisions of float64 alone, in a fixed order, and are less than 1 ulp from the true value.
-`rerank.runtime.elementary` has what numbers of any size need.
+NumPy, LLVM and the C library choose algorithms by CPU type, whose last digits differ. The functions below use only
+additions, multiplications and divisions of float64, in a fixed order, and are less than 1 ulp from the true value.
+`rerank.runtime.elementary` has the functions for numbers of any size.
 
 References
 ----------
@@ -41,13 +41,13 @@ _P2 = -2.77777777770155933842e-03
 _P3 = 6.61375632143793436117e-05
 _P4 = -1.65339022054652515390e-06
 _P5 = 4.13813679705723846039e-08
-_ROUNDER = 1.5 * 2.0**52  # x + _ROUNDER is rounded to an integer, which is in the last bits
+_ROUNDER = 1.5 * 2.0**52  # adding it rounds x to an integer, which the last bits of the sum hold
 _ROUNDER_BITS = np.float64(_ROUNDER).view(np.int64)
 _HIGH = np.int64(-(2**32))  # the upper half of a float64
 
 
 def exp(x: Any) -> Any:
-    """Return e^x of a float64 or an array of them, -746 to 710."""
+    """Return e^x of a float64 or an array of them, from -746 to 710."""
     shifted = x * _INVERSE_LN2 + _ROUNDER
     power = np.float64(shifted).view(np.int64) - _ROUNDER_BITS
     whole = shifted - _ROUNDER
@@ -98,14 +98,14 @@ def exp2_of(values: ArrayLike) -> Floats:
 def _of_each(function: Callable[[Any], Any], numbers: Floats) -> Floats:
     """Return a function's value of each number, an array of their shape.
 
-    It gets an array of one number as a number, which `np.float64` makes of it before NumPy 2.4, with a warning.
+    An array of one number is passed as a number: `np.float64` converts it before NumPy 2.4, with a warning.
     """
     values = function(numbers.item() if numbers.size == 1 else numbers)
     return np.asarray(values, np.float64).reshape(numbers.shape)
 
 
 def powers(base: float, exponents: NDArray[np.integer[Any]]) -> Floats:
-    """Return a number to the power of integers of at least 0, an array of their shape: squares are multiplied."""
+    """Return a number to the power of integers of at least 0, an array of their shape, by repeated squaring."""
     rest = np.array(exponents, np.int64)
     square = np.float64(base)
     result = np.ones(np.shape(exponents))

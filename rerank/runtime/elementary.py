@@ -1,15 +1,15 @@
 """exp, logarithms, dot products and random bits, the same on every CPU, for what goes into models, features and runs.
 
-NumPy, LLVM and the C library choose other algorithms by CPU type, whose last digits differ. The functions below take
-additions, multiplications and divisions of float64 alone, in a fixed order, and are less than 1 ulp from the true
-value; their limits are exact: overflow is infinity, underflow goes through the subnormal numbers to 0, and the
-logarithm of 0 is -inf and that of a negative number NaN.
+NumPy, LLVM and the C library choose algorithms by CPU type, whose last digits differ. The functions below use only
+additions, multiplications and divisions of float64, in a fixed order, and are less than 1 ulp from the true value.
+Their limits are exact: overflow is infinity, underflow goes through the subnormal numbers to 0, the logarithm of 0 is
+-inf, and the logarithm of a negative number is NaN.
 
 Kernels of every file call `exp`, `log`, `log1p`, `log2`, `dot` and `random_bits`; Python calls the functions named
-array_*. Numba's cache does not see changes of this file, so that after one all caches have to be deleted;
+array_*. Numba's cache does not notice changes of this file: after a change, all caches have to be deleted.
 `tests/runtime/test_elementary.py` has digests of the results.
 
-`rerank.runtime.arithmetic` has exp and log2 for Python without Numba, and the source of the methods.
+`rerank.runtime.arithmetic` has exp and log2 for Python without Numba, and names the source of the methods.
 """
 
 from collections.abc import Callable
@@ -47,8 +47,8 @@ _log2 = helper()(arithmetic.log2)
 @helper()
 def exp(x):
     """Return e^x of a float64."""
-    near = x if x < 710.0 else 710.0  # of which e^x is infinite; NaN, too, until the last line
-    result = _exp(near if near > -746.0 else -746.0)  # and here 0
+    near = x if x < 710.0 else 710.0  # e^710 is infinite; also in place of NaN, which the last line returns
+    result = _exp(near if near > -746.0 else -746.0)  # e^-746 is 0
     return result if x == x else x
 
 
@@ -62,7 +62,7 @@ def _reduced(x):
 
 @helper()
 def _remainder(f):
-    """Return log(1 + f) - f + f^2 / 2 of an f that `_reduced` returns."""
+    """Return log(1 + f) - f + f^2 / 2 for an f that `_reduced` returns."""
     s = f / (2.0 + f)
     z = s * s
     w = z * z
@@ -94,7 +94,7 @@ def log1p(x):
         return _limit(x + 1.0)
     total = 1.0 + x
     power, f = _reduced(total)
-    lost = 0.0  # what rounding 1 + x took from the result
+    lost = 0.0  # what the result lacks because 1 + x was rounded
     if power == 0:
         f = x
     elif power < 54:
@@ -162,7 +162,7 @@ def _fill_log2(values, out):
 
 
 def _of_arrays(fill: Callable[[Floats, Floats], None]) -> Callable[[ArrayLike], Floats]:
-    """Return the function whose values a kernel fills in, of arrays of any shape."""
+    """Return the function of arrays of any shape whose values a kernel fills in."""
 
     def filled(values: ArrayLike) -> Floats:
         numbers = np.asarray(values, np.float64)

@@ -2,9 +2,8 @@
 
 A vector has a fixed number of floats, so that a sum has the same order, and bytes, on every CPU.
 
-LLVM adds the terms of a loop in an order that depends on the width of the CPU's vectors if it may reorder them, and
-one after the other, which is slow, if it may not. A kernel that keeps as many partial sums as a `Lanes` has is as fast
-as the first and as reproducible as the second:
+If LLVM may reorder the terms of a sum, their order depends on the width of the CPU's vectors; if it may not, it adds
+them one after the other, which is slow. A kernel with a vector of partial sums is fast and reproducible:
 
     total = same(0.0)
     for j in range(0, n, LANES):
@@ -12,8 +11,8 @@ as the first and as reproducible as the second:
     result = lane_sum(total)
 
 Arrays have to be contiguous. A prefetch loads what a kernel reads next, where its rows are scattered in memory; it has
-no effect on results. Numba's cache does not see changes of this file, which none of the functions below is likely to
-need. `tests/oracles/intrinsics.py` has them in Python.
+no effect on results. Numba's cache does not notice changes of this file: after a change, all caches have to be deleted.
+`tests/oracles/intrinsics.py` has the functions in Python.
 """
 
 import operator
@@ -107,7 +106,7 @@ def store(typing, array, index, lanes):
 
 @intrinsic
 def same(typing, value):
-    """Return a vector whose elements are all the value."""
+    """Return a vector that has the value in all elements."""
 
     def generate(context, builder, signature, arguments):
         lanes = context.get_value_type(signature.return_type)
@@ -165,7 +164,7 @@ def lane_sum(typing, lanes):
 
 @intrinsic
 def prefetch(typing, array, index):
-    """Load the cache line of array[index], a value or the start of a row, without waiting for it; any index will do."""
+    """Load the cache line of array[index], a value or the start of a row, without waiting; any index is valid."""
 
     def generate(context, builder, signature, arguments):
         array_type, index_type = signature.args

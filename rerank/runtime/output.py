@@ -1,7 +1,7 @@
 """Output files and folders that are written completely or not at all.
 
 The content of a file NAME is written to a part file, `.NAME.<random>.part` in the same folder, which is renamed at the
-end, with the mode of the file that it replaces, and its owner and group where the system lets it. The content of a
+end, with the mode of the file that it replaces, and its owner and group where the system allows it. The content of a
 folder is written to the folder `.NAME.<random>.part.new` next to a part file that stays empty. The writing process
 holds an flock on the part file, which the system releases when the process ends in any way. A part file without a lock
 was left by a killed process; the next process that writes the same target removes it with its folders.
@@ -32,7 +32,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 GZIP_LEVEL = 6
-OTHER_PACKERS = (".bz2", ".xz", ".zst", ".lz4", ".zip")  # endings of files that are not written
+OTHER_PACKERS = (".bz2", ".xz", ".zst", ".lz4", ".zip")  # endings of compressed files that are not written
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WRITE_ERRORS = (*FULL, errno.EIO, errno.EROFS)  # errors of the disk, not of the program
 LONGEST_NAME = 255  # bytes of a file's name
@@ -122,8 +122,7 @@ def staged_folder(
 def sole_writer(target: Path) -> Iterator[None]:
     """Keep other processes from writing a folder or file during the block; refuse one that another process writes."""
     place = target / target.name if target.is_dir() else target
-    is_written = _remove_abandoned(place)
-    if is_written:
+    if _remove_abandoned(place):
         raise InvalidInputError(
             f"{target}: expected an output that nobody else writes, got one that another process is writing. Wait for "
             "it, or name another."
@@ -152,7 +151,7 @@ def copy_mode(path: str | Path, target: Path) -> None:
     """Give a file or folder the mode of the one that it will replace, and where possible its owner and group."""
     with suppress(FileNotFoundError, NotADirectoryError):
         replaced = os.stat(target)
-        for owner in (replaced.st_uid, -1):  # who may not give it away can still change its group
+        for owner in (replaced.st_uid, -1):  # a user who cannot change the owner may be allowed to change the group
             with suppress(OSError, AttributeError):  # Windows has no owners
                 os.chown(path, owner, replaced.st_gid)
                 break
@@ -189,7 +188,7 @@ def replace_folder(folder: Path, target: Path, foreign: Callable[[Path], Iterabl
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
-    """Refuse an output whose folder does not exist, and two that are the same file: one would replace the other."""
+    """Refuse an output whose folder does not exist, and two outputs to one file: the second would replace the first."""
     names: dict[Path, str] = {}
     for name, path in outputs.items():
         if path is None or str(path) == "-" or path_of(path).is_char_device():
@@ -282,7 +281,7 @@ def _lock(file: int) -> bool | None:
 
 
 def _target(path: Path) -> tuple[Path, bool]:
-    """Return the file that links lead to, in an existing folder, and whether it is a device or pipe."""
+    """Return the file that symbolic links lead to, in an existing folder, and whether it is a device or pipe."""
     try:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -290,7 +289,9 @@ def _target(path: Path) -> tuple[Path, bool]:
     if mode and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         return path, True
     if path.suffix.lower() in OTHER_PACKERS:
-        raise InvalidInputError(f"{path}: expected a plain file or .gz, got {path.suffix}. Name one, and pack it then.")
+        raise InvalidInputError(
+            f"{path}: expected a plain file or .gz, got {path.suffix}. Name one, and compress it later."
+        )
     target = path.resolve()
     if stat.S_ISDIR(mode):
         raise InvalidInputError(f"{path}: expected a file to write, got a folder. Name a file in it.")

@@ -1,6 +1,6 @@
 """Products of dense arrays whose sums have one order: the same bits on every processor, with any number of threads.
 
-NumPy's `@`, `dot` and `linalg` call BLAS, which chooses the order of its sums, and fused operations, by the processor.
+NumPy's `@`, `dot` and `linalg` call BLAS, which chooses the order of sums and fused operations by the processor.
 """
 
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.sums import total
 from rerank.runtime.threads import in_threads, slices
 
-BLOCK = 1 << 12  # rows whose products are summed before they are added to those of the others
-GRAM_COLUMNS = 32  # of the left side at a time: their sums stay in the processor's cache
-FEW_PRODUCTS = 1 << 19  # multiplications for which threads are not worth their start
+BLOCK = 1 << 12  # rows of a partial sum
+GRAM_COLUMNS = 32  # columns of the left side at a time: their sums stay in the processor's cache
+FEW = 1 << 19  # multiplications that take less time than starting threads
 
 
 def array_dot(left: Floats, right: NDArray[Any]) -> float:
@@ -51,7 +51,7 @@ def cross_product(left: NDArray[Any], right: NDArray[Any]) -> Floats:
 
 
 def gram(inputs: Floats, weights: Floats) -> Floats:
-    """Return inputs' (p, n) times weights (n,) times inputs (n, p), (p, p) float64: half of it is computed."""
+    """Return inputs' (p, n) times weights (n,) times inputs (n, p), (p, p) float64; one half is computed and copied."""
     n_columns = inputs.shape[1]
     out = np.empty((n_columns, n_columns))
 
@@ -73,8 +73,8 @@ def inverse_matrix(matrix: Floats) -> Floats:
 
 
 def _in_blocks(task: Callable[[slice], None], n_rows: int, work: int, step: int = BLOCK) -> None:
-    """Do the task for each block of rows, on several threads where there are many multiplications, `work` a row."""
-    in_threads(task, slices(n_rows, step), numba.get_num_threads() if n_rows * work > FEW_PRODUCTS else 1)
+    """Call the task for each block of rows, on several threads where there are many multiplications, `work` a row."""
+    in_threads(task, slices(n_rows, step), numba.get_num_threads() if n_rows * work > FEW else 1)
 
 
 @kernel()

@@ -1,6 +1,6 @@
-"""Registries: objects by name. A new object is a module of the package that registers it, or of an installed package.
+"""Registries of objects by name, and functions of users that a call or a command names, `module:function`.
 
-Functions of the user's that a call or a command names, `module:function`: encoders, judges.
+A new object is registered by a module of its package here, or by an installed package (entry points).
 """
 
 import sys
@@ -22,7 +22,7 @@ _MOST_CHARACTERS = 200  # of an exception's text
 
 
 def import_installed() -> frozenset[str]:
-    """Import the modules that other packages name as entry points, and which register what they add.
+    """Import the modules that other packages name as entry points; they register what these packages add.
 
     Returns the names of these packages.
     """
@@ -39,10 +39,10 @@ def _entry_points() -> tuple[EntryPoint, ...]:
 
 @cache
 def _load(point: EntryPoint) -> None:
-    """Import the module of an entry point, once; log one that fails, which stops nothing that does not need it."""
+    """Import the module of an entry point, once; where this fails, log it and go on."""
     try:
         point.load()
-    except Exception as error:  # of code of others
+    except Exception as error:  # code of other packages may raise anything
         log.warning(
             "%s: expected an entry point of the group %s that can be imported, got %s. Update or uninstall it.",
             point.value,
@@ -59,7 +59,7 @@ class Registry(Generic[Entry]):
     what : str
         What the objects are, for errors: "ranker".
     *packages : str
-        The packages whose modules register them: "rerank.rankers"; those above are in `FILLERS`.
+        The packages whose modules register them: "rerank.rankers"; packages of higher layers are in `FILLERS`.
     of_instances : bool, default=False
         Whether an instance of a registered class is the object.
 
@@ -104,7 +104,7 @@ class Registry(Generic[Entry]):
 
 
 def named_function(what: str, source: Any, signature: str) -> tuple[str, Callable[..., Any]]:
-    """Return `module:function` and the function, of either; modules of the working folder can be imported, too.
+    """Return `module:function` and the function, given either; the module may be in the working folder.
 
     what       what errors call the function, e.g. `encoder`
     signature  what it takes and returns, for errors

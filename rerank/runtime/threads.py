@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from rerank.errors import InvalidInputError
 
 # GNU OpenMP's threads spin for milliseconds before they sleep. If another program uses the cores, spinning threads
-# delay the others. Two trainings at once are much slower with more rounds, one alone is hardly faster: to be seen with
+# delay the others. With more spins, two trainings at once are much slower, and one alone is hardly faster: compare
 # GOMP_SPINCOUNT=10000 python -m benchmarks training --only rerank --rows 50000.
 SPINS = "1000"
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1  # of this process
@@ -26,9 +26,9 @@ _has_lost_threads = False
 
 
 def _keep_to_one_thread() -> None:
-    """Have kernels use one thread in a forked process, which has none of those that GNU OpenMP started before.
+    """Let kernels use one thread in a forked process, which lacks the threads that GNU OpenMP started before.
 
-    Numba would end the process at its first parallel kernel, unless it is told that this process began to use OpenMP.
+    Numba would end the process at its first parallel kernel, unless it is told that this process started OpenMP.
     """
     global _has_lost_threads
     _pool.cache_clear()
@@ -65,14 +65,16 @@ def thread_count(n_jobs: int | None) -> int:
     import numba
 
     if n_jobs is not None and (n_jobs == 0 or n_jobs < -1):
-        raise InvalidInputError(f"n_jobs: expected a number of threads from 1, or -1 for all, got {n_jobs}.")
+        raise InvalidInputError(
+            f"n_jobs: expected a number of threads from 1, or -1 for all, got {n_jobs}. Leave it out for one a core."
+        )
     available = 1 if _has_lost_threads else min(cores(), int(numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     return available if n_jobs in (None, -1) else min(int(n_jobs or 1), available)
 
 
 @contextmanager
 def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
-    """Set the number of threads of kernels in the block: one for few rows, otherwise that of `n_jobs`."""
+    """Set the number of threads of kernels in the block, and yield it: one for few rows, otherwise by `n_jobs`."""
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read when Numba loads the library
     import numba
@@ -95,7 +97,7 @@ def in_threads(task: Callable[[Part], Result], parts: Iterable[Part], n_threads:
     """Return the result of a task for each part, on several threads; faster if the task releases the GIL."""
     parts = list(parts)
     results: list[Any] = [None] * len(parts)
-    numbers = iter(range(len(parts)))  # of which each thread takes the next
+    numbers = iter(range(len(parts)))  # each thread takes the next one
 
     def work() -> None:
         for number in numbers:
@@ -117,7 +119,7 @@ def in_threads(task: Callable[[Part], Result], parts: Iterable[Part], n_threads:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """Return the threads that help those which call `in_threads`: starting new ones takes longer than many a task."""
+    """Return the threads that help callers of `in_threads`: starting new ones takes longer than many tasks."""
     return ThreadPoolExecutor(CORES, thread_name_prefix="rerank")
 
 

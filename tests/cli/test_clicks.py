@@ -36,7 +36,7 @@ def test_rows_that_were_shown_are_labelled_to_train_on(command: Command, tmp_pat
     assert command("train", str(labelled), "-o", f"{tmp_path}/m.json", *SMALL).code == 0
     refused = command(f"clicks clicks.jsonl -o {tmp_path}/labels.txt --labelled {labelled}")
     assert refused.code == 2
-    assert "--labelled: expected --data beside it, got none" in refused.err
+    assert "--labelled: expected --data, too, got none" in refused.err
 
 
 def test_queries_that_are_texts_get_ids(command: Command, tmp_path: Path) -> None:
@@ -60,6 +60,10 @@ def test_queries_that_are_texts_get_ids(command: Command, tmp_path: Path) -> Non
         ("clicks.jsonl --model pbmm", "click model: expected a known name, got 'pbmm'. Did you mean 'pbm'?"),
         ("clicks.jsonl --topics topics.tsv --new-topics x", "--new-topics: expected it without --topics"),
         ("bm25.run", "bm25.run:1: expected a JSON object"),
+        (
+            "clicks.jsonl --pairs x --labelled x",
+            "--labelled: expected another file than that of --pairs, got x for both",
+        ),
         ("none.csv", "none.csv: expected a click log, got nothing there"),
         ("index", "index: expected a click log, got a folder. Name a file in it."),
     ],

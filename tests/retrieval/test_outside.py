@@ -33,6 +33,15 @@ def test_run_has_the_documents_of_the_greatest_cosines() -> None:
     assert {query: others[query] for query in others} == {query: run[query] for query in run}
 
 
+def test_arrays_that_were_changed_give_a_new_run() -> None:
+    random = np.random.default_rng(0)
+    vectors, query = random.normal(size=(5000, 8)).astype(np.float32), (["q"], np.ones((1, 8), np.float32))
+    rerank.nearest_run((range(5000), vectors), query, k=5)
+    vectors[:] = vectors[::-1].copy()
+    changed = rerank.nearest_run((range(5000), vectors), query, k=5)
+    assert changed["q"] == rerank.nearest_run((range(5000), vectors.copy()), query, k=5)["q"]
+
+
 def test_files_give_the_run_of_the_arrays(tmp_path: Path) -> None:
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     documents, queries = example()
@@ -73,8 +82,9 @@ def test_other_dimensions_unknown_documents_and_wrong_files_are_refused(tmp_path
         InvalidInputError, match=r"expected queries of 5 dimensions as the documents have, got 3\. Encode"
     ):
         rerank.nearest_run(documents, (queries[0], queries[1][:, :3]))
-    with pytest.raises(InvalidInputError, match="k: expected a number of documents from 1, got 0"):
-        rerank.nearest_run(documents, queries, k=0)
+    for k in (0, True):
+        with pytest.raises(InvalidInputError, match=f"k: expected a number of documents from 1, got {k}"):
+            rerank.nearest_run(documents, queries, k=k)
     np.save(tmp_path / "alone.npy", documents[1])
     with pytest.raises(MissingFileError, match="expected the ids of the vectors, one a line"):
         read_vectors(tmp_path / "alone.npy")

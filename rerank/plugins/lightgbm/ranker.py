@@ -34,11 +34,11 @@ class LGBMRanker(lightgbm.LGBMRanker):
     ranker_ : rerank.LambdaMART or rerank.MART
         The model, for all that this package does with rankers.
     booster_ : lightgbm.Booster
-        The same trees, those that training started from before them.
+        The same trees, after the trees that training started from.
     best_iteration_ : int
-        Number of trees with the best figure, where training was stopped early; 0 otherwise.
+        Number of trees with the best value of the measure, where training was stopped early; 0 otherwise.
     best_score_, evals_result_ : dict
-        Figures at the best iteration, and after each: {"valid_0": {"ndcg@1": [0.4, 0.5]}}.
+        Values of the measures at the best iteration, and after each: {"valid_0": {"ndcg@1": [0.4, 0.5]}}.
 
     """
 
@@ -78,7 +78,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         X, y, group, init_score, sample_weight : as for `rerank.LambdaMART`
             Features, labels, number of rows of each query, base scores, weights.
         eval_set : list of (X, y), optional
-            Data that are measured after each iteration. The training data themselves are called "training".
+            Data that the model is measured on after each iteration. The training data themselves are called "training".
         eval_names : list of str, optional
             Their names, "valid_0", ... by default.
         eval_group, eval_sample_weight, eval_init_score : list of arrays, optional
@@ -160,7 +160,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         return self
 
     def predict(self, X: Any, *arguments: Any, **named: Any) -> Any:
-        """Return what LightGBM's `predict` does, also of all columns of frames that `fit` takes."""
+        """Return what LightGBM's `predict` returns, also for the types of columns that only this `fit` accepts."""
         return super().predict(_of_numbers(X), *arguments, **named)
 
 
@@ -187,7 +187,8 @@ def _booster(ranker: BoostedTrees, X: Any, names: Any) -> lightgbm.Booster:
     if not isinstance(names, str | None):
         if len(set(names)) != len(names) or len(names) != ranker.n_features_in_:
             raise InvalidInputError(
-                f"feature_name: expected {ranker.n_features_in_} different names, got {shown(list(names))}."
+                f"feature_name: expected {ranker.n_features_in_} different names, got {shown(list(names))}. "
+                "Give each feature its name."
             )
         ranker.feature_names_ = tuple(map(str, names))
     trees = tree_model(ranker, "lightgbm")

@@ -1,8 +1,8 @@
 """Documents that are near to the query: by vectors, or by the judgements of similar queries.
 
-Vectors are those of latent semantic indexing or of a user-defined encoder; those from outside make a run, which is a
-source of candidates, of features, or of a fusion. Documents whose cosine cannot be among the k greatest are passed over
-by their codes (`rerank.vectors.coded`); all others are compared, so that the result is as if all were.
+Vectors are those of latent semantic indexing or of a user-defined encoder. Vectors that another system computed make a
+run, which is a source of candidates, of features, or of a fusion. Documents whose cosine cannot be among the k greatest
+are skipped by their codes (`rerank.vectors.coded`), which does not change the result.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Floats, Ids, Ints, Run
+from rerank.types.data_frames import is_whole
 from rerank.vectors.coded import CodedVectors
 from rerank.vectors.vectors import LSI
 
 VectorsLike = str | Path | tuple[Any, ArrayLike]
-_CODED: list[tuple[ref[NDArray[np.float32]], CodedVectors]] = []  # of the arrays that were used last
+_CODED: list[tuple[ref[NDArray[np.float32]], CodedVectors]] = []  # the two arrays that were used last, and their codes
 
 
 def _coded(documents: NDArray[np.float32]) -> CodedVectors:
-    """Return the codes of an array, which are made once for it."""
+    """Return the codes of an array, which must not change: they are computed once."""
     for known, coded in _CODED:
         if known() is documents:
             return coded
@@ -52,7 +53,7 @@ def nearest_hits(
     """Return the k documents of the greatest cosine above 0 of each query.
 
     queries    (n_queries, dimensions) float32
-    documents  (n_docs, dimensions) float32
+    documents  (n_docs, dimensions) float32, an array that does not change: its codes are kept
     places     as for `best_hits`
     """
     coded = _coded(documents)
@@ -83,7 +84,7 @@ def nearest_run(
     documents, queries : path, or (ids, array of shape (n, dimensions))
         Vectors with their ids: a .npy file with a file of the ids (.ids), a Parquet file, or arrays.
     k : int
-        Number of documents of each query; those of a cosine of 0 or less are left out.
+        Number of documents of each query; documents with a cosine of 0 or less are left out.
     name : str
         Name of the run.
     threads : int, optional
@@ -97,10 +98,10 @@ def nearest_run(
     Raises
     ------
     InvalidInputError, FileFormatError
-        For vectors that are not finite, ids that are there twice, and queries of other dimensions than the documents.
+        For vectors that are not finite, ids that occur twice, and queries of other dimensions than the documents.
 
     """
-    if not isinstance(k, int | np.integer) or k < 1:
+    if not is_whole(k) or k < 1:
         raise InvalidInputError(f"k: expected a number of documents from 1, got {k!r}. Pass e.g. 1000.")
     doc_ids, vectors = _read(documents)
     query_ids, of_queries = _read(queries)
@@ -110,7 +111,8 @@ def nearest_run(
             f"{of_queries.shape[1]}. Encode both with the same model."
         )
     places = np.argsort(np.argsort(doc_ids))
-    return Hits.joined(nearest_hits(of_queries, vectors, int(k), threads, places), name).run(query_ids, doc_ids)
+    # A view is a new array, so that codes are computed anew: the caller may have changed the numbers.
+    return Hits.joined(nearest_hits(of_queries, vectors[:], int(k), threads, places), name).run(query_ids, doc_ids)
 
 
 def _read(vectors: VectorsLike) -> tuple[Ids, Any]:
@@ -138,7 +140,7 @@ def _fill_cosines(query, documents, docs, norms, out):
 
 @register(LSI)
 class Lsi(Source):
-    """Cosine of the vectors of query and whole document in all dimensions; documents below 0 are left out."""
+    """Cosine of the vectors of query and whole document in all dimensions; documents of 0 or less are left out."""
 
     reads = ("vectors",)
 
@@ -157,7 +159,7 @@ class Lsi(Source):
 
 @register("encoder")
 class EncoderSource(Source):
-    """Cosine of the encoder's vectors of query and document; documents below 0 are left out."""
+    """Cosine of the encoder's vectors of query and document; documents of 0 or less are left out."""
 
     reads = ("encoder",)
 
@@ -175,9 +177,9 @@ class EncoderSource(Source):
 
 @register("history")
 class JudgedNeighbours(Source):
-    """The features history.neighbours and history.neighbours_smoothed of each document, added up.
+    """The sum of the features history.neighbours and history.neighbours_smoothed of each document.
 
-    The judgements of a query itself and of its near duplicates do not find its documents.
+    The judgements of the query itself and of its near duplicates are not used.
     """
 
     learned = True
