@@ -2,9 +2,9 @@
 
 To add a check, write a function that takes a source of each of its kinds and yields findings, and list it in `CHECKS`.
 
-Figures on test queries that training has seen in another form are those of memory. They say little about new queries.
-Near duplicates are found by the words of the queries (lower case) and by their relevant documents: by the cosine of
-their weights (`rerank/features/near_duplicates.py`), with the idf ln((1 + N) / df) of both files.
+Figures on test queries that are near duplicates of training queries say little about new queries. Near duplicates are
+found by the words of the queries (lower case) and by their relevant documents: by the cosine of tf-idf weights
+(`rerank/features/near_duplicates.py`), with the idf ln((1 + N) / df) over both files.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ FIRST_BYTES = 1 << 16  # read from a file to detect its kind
 FIRST_LINES = 100
 BINARY_ENDINGS = (".npz", ".parquet")
 SEVERITIES = ("error", "warning", "note")
-HIGHEST = 10  # grades of test collections end at 4, those of a few at 10
+HIGHEST = 10  # labels of most test collections end at 4, of a few at 10
 NAMED = 10  # features that a finding lists
-SAID_ALWAYS = "each command that reads it says so"
-JUDGED_DEPTH = 10  # documents of a query whose judgements are counted
+SAID_ALWAYS = "each command that reads it logs this"
+DEPTH = 10  # first documents of a query whose judgements are counted
 _BLOCK = 256  # test queries that are compared with all training queries at once
 _WORD = re.compile(r"\w+")
 _NO_TOPIC = re.compile(rb'\s*\{(\s*"[^"]*"\s*:\s*\{\s*"[^"]*"\s*:\s*-?[\d.]|.*"(is_?)?(click(ed)?|action_name)"\s*:)')
@@ -70,7 +70,7 @@ class CheckedSource:
 
 
 def read_sources(named: Sequence[tuple[str | None, str | Path]]) -> list[CheckedSource]:
-    """Read files by the readers of all commands; a kind that is None is detected by their content."""
+    """Read files as all commands do; a kind that is None is detected by the content of the file."""
     return [_read(kind, Path(path)) for kind, path in named]
 
 
@@ -90,7 +90,7 @@ def _read(kind: str | None, path: Path) -> CheckedSource:
 
 @contextmanager
 def _logged_warnings() -> Iterator[list[str]]:
-    """Yield a list of the warnings that are logged in the block, which are findings here and are not shown."""
+    """Yield a list of the warnings that are logged in the block; they become findings and are not shown."""
     warnings: list[str] = []
 
     def is_no_warning(record: LogRecord) -> bool:
@@ -134,7 +134,7 @@ def kind_of(path: Path) -> str:
 
 
 def _kind(line: bytes) -> str | None:
-    """Return the kind of file that a line fits."""
+    """Return the kind of file that a line belongs to, or None."""
     fields = line.split()
     if line.lstrip().startswith((b"{", b"<")):  # a run in JSON and a log of clicks are read by no reader here
         return None if _NO_TOPIC.match(line) else "topics"
@@ -266,7 +266,7 @@ def _missing(
 ) -> Iterator[Finding]:
     """Yield one finding about the queries of a file that are not in another."""
     missing = [query_id for query_id in source.content if query_id not in other.content]
-    effect = (written_apart(missing, other.content) if missing else "") or effect
+    effect = written_apart(missing, other.content) or effect
     yield from _about(source, severity, missing, f"{message} is not in {other.path}", effect)
 
 
@@ -318,7 +318,7 @@ def _judged_share(qrels: CheckedSource, run: CheckedSource) -> Iterator[Finding]
 
 
 def _labels(data: CheckedSource) -> Iterator[Finding]:
-    """Labels that are negative or too high, and queries whose documents all have one."""
+    """Labels that are negative or too high, and queries whose documents all have the same label."""
     if data.content.labels is None:
         return
     effect = "measures treat it as not relevant; objectives that use labels as numbers rank it below label 0"
@@ -399,9 +399,10 @@ def words_of(text: str) -> list[str]:
 def _near(
     what: str, names_of: Callable[[Any], list[str]], train: CheckedSource, test: CheckedSource
 ) -> Iterator[Finding]:
-    """Yield one finding about the test queries that are near a training query; those of equal ids are not counted.
+    """Yield one finding about the test queries that are near a training query of another id.
 
-    what, names_of  what the queries are compared by, and what returns it for the text or the labels of a query
+    what      what the queries are compared by
+    names_of  returns it for the text or the labels of a query
     """
     from rerank.features.near_duplicates import NEAR  # with kernels, which other checks do not need
 

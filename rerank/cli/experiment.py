@@ -37,8 +37,8 @@ from rerank.errors import InvalidInputError
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("candidates", "base", "tune", "baseline")}
 OPTIONS["history"] = "--no-history"
 ELSEWHERE = {"metric": "--metric", "n_jobs": "--threads"}
-MEASURES = ("RR@10", "nDCG@10", "AP")  # as `Study` has them, which help must not import
-OF_ANOTHER = ("data", "output", "cluster")  # what the folder of an experiment may be run again with
+MEASURES = ("RR@10", "nDCG@10", "AP")  # the defaults of `Study`, which would slow down help if imported
+OF_ANOTHER = ("data", "output", "cluster")  # parameters that go with the folder of an experiment
 _FOLDS = re.compile(r"(?:([0-9]{1,6})x)?(-?[0-9]{1,9})")
 
 
@@ -143,7 +143,7 @@ def command(
 
 
 def _paths(data: tuple[Path, ...], run_files: tuple[str, ...]) -> dict[str, Any]:
-    """Return the paths of the inputs by name, which the folder of the study holds."""
+    """Return the paths of the inputs by name, as the folder of the study stores them."""
     paths: dict[str, Any] = {"data": data}
     if begins_with_index(data, 3):
         paths = dict(zip(("index", "topics", "qrels"), data, strict=True))
@@ -153,7 +153,7 @@ def _paths(data: tuple[Path, ...], run_files: tuple[str, ...]) -> dict[str, Any]
 
 
 def _study(folds: str, recipe: Path | None, settings: Mapping[str, Any]) -> rerank.Study:
-    """Return the settings of the options, which have the names of `Study`'s; those that are not set are its own."""
+    """Return the study of the options, which have the names of its settings; those not given have its defaults."""
     from rerank.metrics.registry import parse_measures
     from rerank.runtime.fields import Whole as WholeNumber
 
@@ -194,7 +194,7 @@ def _repeat(folder: Path, output: Path, cluster: str | None) -> None:
 
 @contextmanager
 def _opened(paths: Mapping[str, Any], cluster: str | None) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield an index, topics and judgements, or data alone."""
+    """Yield an index, topics and judgements; or data, None and None."""
     if "index" not in paths:
         yield rerank.read_data(paths["data"]), None, None
         return

@@ -1,6 +1,6 @@
 """Arguments and options that several verbs share, and what the verbs do with them.
 
-File names in errors: data structures do not know the file that they were read from, the command line does.
+File names are added to errors here: data structures do not know the file that they were read from.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 Declared = Callable[[Any], Any]  # a decorator of a command
 path_type = click.Path(path_type=Path)
-# Names of rankers, formats and engines are read from the files that declare them: help must not wait for their import.
+# Names of rankers, formats and engines are read from the source files that declare them: importing them is slow.
 ENGINE = re.compile(r'^    name="([\w-]+)",$', re.MULTILINE)
 _REGISTERED = re.compile(r'^@register\("([\w-]+)"\)$', re.MULTILINE)
 NONE = "none"  # in place of a name: removes what is stored
@@ -43,7 +43,7 @@ ELSEWHERE = {"metric": "--metric", "base": "--base", "n_jobs": "--threads"}  # p
 
 
 def is_given(name: str) -> bool:
-    """Return whether the running verb was given a parameter, by its Python name, and does not have its default."""
+    """Return whether a parameter of the running verb, by its Python name, was given and is not its default."""
     return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
@@ -65,8 +65,8 @@ def begins_with_index(data: Sequence[Path], count: int) -> bool:
     return len(data) == count and is_index(data[0])
 
 
-class NumberOption(click.types.FloatParamType):
-    """A number from `low` to `high`, where `whole` a whole one; NaN is none."""
+class Number(click.types.FloatParamType):
+    """A number from `low` to `high`, which must be whole if `whole`; NaN is refused."""
 
     name = "number"
 
@@ -95,7 +95,7 @@ def path_argument(name: str, **settings: Any) -> Declared:
 
 
 def path_option(*names: str, text: str, metavar: str = "FILE", **settings: Any) -> Declared:
-    """Declare an option that names a file or a folder; one that cannot be written is refused before the work."""
+    """Declare an option that names a file or a folder; an output that cannot be written is refused before the work."""
     if "-o" in names:
         settings = {"callback": _writable, **settings}
     return click.option(*names, type=path_type, metavar=metavar, help=text, **settings)
@@ -212,7 +212,7 @@ other_index_option = click.option(
 
 
 def read_if(read: Callable[[Item], Value], item: Item | None) -> Value | None:
-    """Return what a function reads of a file or a text; None without it."""
+    """Return what a function reads from a file or a text; None where there is none."""
     return None if item is None else read(item)
 
 
@@ -231,7 +231,7 @@ def read_named_runs(pairs: tuple[str, ...]) -> dict[str, rerank.Run]:
 
 
 def run_names(runs: Iterable[Path]) -> dict[str, Path]:
-    """Return runs by what tables call them: that of NAME=FILE, otherwise the path; a path that exists is one."""
+    """Return runs by their names in tables: NAME of NAME=FILE, otherwise the path; an existing path is never split."""
     named: dict[str, Path] = {}
     for run in runs:
         name, equals, file = str(run).partition("=")
@@ -271,7 +271,7 @@ def base_file(base: str | None, base_run: Any) -> dict[str, str]:
 
 
 def registered_names(package: str, line: re.Pattern[str] = _REGISTERED) -> str:
-    """Return the names in such lines of a package's files, in alphabetical order, with commas between them."""
+    """Return the names that lines of a package's files declare, in alphabetical order, with commas between them."""
     spec = find_spec(package)
     folders = list(spec.submodule_search_locations or []) if spec else []
     texts = (path.read_text("utf8") for folder in folders for path in Path(folder).glob("*.py"))
@@ -279,7 +279,7 @@ def registered_names(package: str, line: re.Pattern[str] = _REGISTERED) -> str:
 
 
 def new_ranker(name: str, parameters: Sequence[str], metric: str, base: str) -> Ranker:
-    """Return the ranker of a name with the parameters of `-p`, not fitted."""
+    """Return a new ranker, by name, with the parameters of `-p`."""
     from rerank.rankers.registry import ranker_class
 
     values = ranker_parameters(name, parameters)
@@ -298,8 +298,8 @@ def ranker_parameters(
 ) -> dict[str, Any]:
     """Return the hyper-parameters of `-p`.
 
-    elsewhere  the options of those that `-p` does not take
-    more       what `-p` takes whatever the ranker's parameters are
+    elsewhere  the options of parameters that `-p` does not take
+    more       parameters that `-p` takes for every ranker
     """
     from rerank.rankers.other_names import remedy
     from rerank.rankers.parameters import read_parameters, read_value
@@ -335,7 +335,7 @@ def ranker_parameters(
 
 @contextmanager
 def errors_with_files(files: Mapping[str, str | Path | None]) -> Iterator[None]:
-    """Replace what an error is about by the name of its file, in the errors of the block.
+    """Replace the subject of an error that is raised in the block by the name of its file.
 
     files  what errors call an object (`training data`, `run`) -> its file; None if there is none
     """
@@ -356,7 +356,7 @@ def check_option_pairs(
     topics: rerank.Topics | None = None,
     topics_path: Path | None = None,
 ) -> None:
-    """Refuse a run with a document that is not in the index, or a query that has no topic; the error has the line."""
+    """Refuse a run with a document that is not in the index, or a query that has no topic; the error names the line."""
     import numpy as np
 
     from rerank.types.ids import written_apart
@@ -396,9 +396,9 @@ def _line(path: Path, query_id: str, doc_id: str | None = None) -> int | None:
 def opened_index(
     path: Path, cluster: str | None, *files: Path, remove_query: bool | None = None, **options: Any
 ) -> Iterator[rerank.Index]:
-    """Yield an index: that of this process, or one whose work is done by the cluster of `--cluster`.
+    """Yield an index of this process, or one whose work is done by the cluster of `--cluster`.
 
-    files         those of topics and judgements, which say what `--remove-query` is where it is not given
+    files         files of topics and judgements, which determine the default of `--remove-query`
     remove_query  the value of `--remove-query`
     """
     from rerank.files.beir import removes_query
@@ -421,10 +421,10 @@ def model_applied(
     of_index: bool = True,
     **options: Any,
 ) -> Iterator[tuple[rerank.Index, dict[str, Any], dict[str, str | Path | None]]]:
-    """Yield an index with the runs of `--run` that have a name, what is applied to it, and the files for errors.
+    """Yield an index with the named runs of `--run`, the arguments for a model on it, and the files for errors.
 
-    What is applied are the keywords `model`, `topics`, `run` and `base` of `rerank.rerank` and `rerank.explain`. The
-    files are those of the objects that errors are about, see `errors_with_files`.
+    The arguments are the keywords `model`, `topics`, `run` and `base` of `rerank.rerank` and `rerank.explain`. For the
+    files see `errors_with_files`.
 
     model     a file, or the name of the unsupervised ranking
     of_index  whether the documents of the candidates must be in the index
@@ -446,7 +446,7 @@ def model_applied(
 
 
 def _check_used(runs: Iterable[str], model: Ranker | str) -> None:
-    """Refuse a run, by the name that `--run` gives it, whose scores a model does not use."""
+    """Refuse a run with a name in `--run` whose scores the model does not use."""
     from rerank.rankers.retriever_checks import trained_retriever
     from rerank.retrieval.candidates import Candidates
 
@@ -463,7 +463,7 @@ def _check_used(runs: Iterable[str], model: Ranker | str) -> None:
 
 
 def candidates_file(run_files: Sequence[str]) -> Path | None:
-    """Return the file of candidates of `--run`, that without a name; None if there is none."""
+    """Return the file of candidates of `--run`, which has no name; None if there is none."""
     files = [Path(item) for item in run_files if "=" not in item]
     if len(files) > 1:
         raise click.UsageError(f"--run: expected one file of candidates, got {len(files)}. Give others as NAME=FILE.")

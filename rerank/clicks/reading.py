@@ -1,7 +1,7 @@
 """Click logs: reading them (`log_rows.py`, `ubi.py`), and writing JSONL, CSV and TSV.
 
-A row with a value that cannot be read (`columns.py`), and an impression that cannot be used (`cleaning.py`), is
-dropped; each kind is counted in one line.
+Rows with a value that cannot be read (`columns.py`) and impressions that cannot be used (`cleaning.py`) are dropped;
+each kind is counted in one line.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ def read_clicks(
     path : str, Path, DataFrame or sequence of them
         The log, or its parts in order. A data frame, or a list of mappings, has the columns of a file.
     topics : Topics, mapping, DataFrame or path, optional
-        Queries by id. The log's queries, ids or texts, become ids of topics: of topics with the same text, the first.
-        A query that is none of them is dropped.
+        Queries by id. The log's queries, ids or texts, become ids of topics; of topics with the same text, the first is
+        taken. Queries that are not among the topics are dropped.
     documents : collection of str, optional
         The known documents; impressions of others are dropped.
     limits : LogLimits, optional
         Last position, and most clicks of a session.
     same_text : bool
-        Whether queries that differ only in case, white space or compatible characters (NFKC) are one; it has the first
-        form.
+        Whether queries that differ only in case, white space or compatible characters (NFKC) are one query, written as
+        the first of them.
 
     Returns
     -------
@@ -75,6 +75,8 @@ def read_clicks(
         If there is no such file.
     FileFormatError
         For a log without the columns that are needed, or without an impression that can be used.
+    InvalidInputError
+        For no file, and for positions from 0.
 
     """
     table = rows_as_frame(path)
@@ -100,8 +102,10 @@ def read_clicks(
     if not (columns and len(columns["query"])) and odd.first is not None:
         raise odd.first
     if columns:
-        known = [documents is None or name in documents for name in raw.codes["document"].names]
-        columns, more = cleaned(columns, np.array(known, dtype=np.bool_), limits or LogLimits())
+        known = frozenset(raw.codes["document"].names if documents is None else documents)
+        columns, more = cleaned(
+            columns, np.array([name in known for name in raw.codes["document"].names], np.bool_), limits or LogLimits()
+        )
         notes += more
     for note in [*odd.notes(), *notes]:
         log.warning("%s: %s", place_of(parts[0]), note)
@@ -123,6 +127,11 @@ def write_clicks(clicks: Clicks, path: str | Path) -> None:
     path : str or Path
         The file; `-` is stdout.
 
+    Raises
+    ------
+    InvalidInputError
+        For a name that ends in .parquet.
+
     """
     ending = ending_of(path_of(path))
     if ending == PARQUET:
@@ -143,12 +152,12 @@ def write_clicks(clicks: Clicks, path: str | Path) -> None:
 
 
 def key_of_text(text: str) -> str:
-    """Return what texts have in common that differ only in case, white space or compatible characters."""
+    """Return a key that is the same for texts that differ only in case, white space or compatible characters."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _part(log: Any) -> LogPart:
-    """Return a part of a log: a data frame, or a file that there is."""
+def _part(log: Any) -> Part:
+    """Return a part of a log: a data frame, or a file that exists."""
     log = rows_as_frame(log)
     if is_frame(log):
         return log

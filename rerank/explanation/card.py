@@ -174,10 +174,8 @@ def _data(model: Ranker, data: RankingData | None) -> list[Row]:
 
 def _features(model: Ranker) -> Section:
     recipe = model.recipe_ or {}
-    rows = []
-    for part in ("fields", "families", "functions", "numbers", "runs"):
-        if recipe.get(part):
-            rows.append((part, ", ".join(map(str, recipe[part]))))
+    parts = ("fields", "families", "functions", "numbers", "runs")
+    rows = [(part, ", ".join(map(str, recipe[part]))) for part in parts if recipe.get(part)]
     shares = _importances(model)
     rows += [(name, f"{share:.1%} of the importance") for name, share in shares.items()]
     values = {name: (share,) for name, share in shares.items()}

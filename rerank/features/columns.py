@@ -77,13 +77,13 @@ def directions(recipe: Mapping[str, Any] | None, names: Collection[str]) -> dict
             "monotone_constraints: expected features of `rerank features` with the value 'features', got others, "
             "whose directions are unknown. Give each direction, e.g. {'bm25': 1}."
         )
-    found = {}
-    for group in column_groups(Recipe.from_dict(recipe)):
-        for feature, name in zip(group.features, group.names, strict=True):
-            for sign, patterns in ((1, group.family.rising), (-1, group.family.falling)):
-                if name in names and any(fnmatchcase(feature.name, pattern) for pattern in patterns):
-                    found[name] = sign
-    return found
+    return {
+        name: sign
+        for group in column_groups(Recipe.from_dict(recipe))
+        for feature, name in zip(group.features, group.names, strict=True)
+        for sign, patterns in ((1, group.family.rising), (-1, group.family.falling))
+        if name in names and any(fnmatchcase(feature.name, pattern) for pattern in patterns)
+    }
 
 
 def default_features(name: str) -> tuple[Feature, ...]:

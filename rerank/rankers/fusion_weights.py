@@ -1,14 +1,14 @@
-"""Weights of runs from judgements: those of least cost, and the best convex combination of min-max scores.
+"""Weights of runs, learned from judgements: weights of least cost, and the best convex combination of min-max scores.
 
 Weights w of at least 0 minimise
 
     mean over queries of C(F w) / (relevant documents) + strength / 2 |w - start|^2
 
-F         of each run `deviations`, and the reciprocal rank in units of that of rank 1 (or one normalization alone, for
-          engines that know no other); a missing document has 0, as the lowest of the run has
+F         features of each run: `deviations`, and the reciprocal rank divided by the one of rank 1 (or a single
+          normalization, for engines that know no other); 0 for a missing document, as for the lowest one of the run
 C         Plackett and Luce's cost (`rerank/objectives/lists.py`)
 start     equal weights of the scores, 0 of the ranks: the sum of standard scores, which is strong without judgements
-strength  of several the one that is best on held-out queries: with few queries the weights stay near equal ones
+strength  the best of several on held-out queries: with few queries the weights stay near equal ones
 
 The minimum is found by Newton's steps within the bounds (`least_within_bounds`). The second model is the convex
 combination whose weights, on a grid, have the best mean of the measure.
@@ -50,20 +50,20 @@ from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, joined_rows, query_rows
 
 LEARNED = "rerank fuse"  # the source of weights in model files
-STRENGTHS = (np.inf, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # of infinity: equal weights
+STRENGTHS = (np.inf, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # infinity gives equal weights
 FOLDS = 5
 REPEATS = 2
 STEPS, MOST_SHARES = 10, 1001  # of the grid of convex combinations
-TIE = 1e-12  # between means that are equal
+TIE = 1e-12  # greatest difference of means that count as equal
 NORMS: Mapping[str, tuple[str, ...]] = {"zscore": ("deviations",), "minmax": ("minmax",)}
 BOTH = ("deviations", "reciprocal_rank")
 SCALED = NORMS["minmax"]
 
 
 def informative_sources(data: RankingData) -> NDArray[np.bool_]:
-    """Return whether each run says something, (n_runs,): not where several documents are equal in all queries.
+    """Return whether each run orders documents, (n_runs,): not if all scores are equal in every query with several.
 
-    Equal documents of a query have deviations of 1.
+    Documents of a query with equal scores have deviations of 1.
     """
     return np.array(
         [
@@ -76,7 +76,7 @@ def informative_sources(data: RankingData) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Queries with their inputs: what is minimised, see the head of this file."""
+    """Queries with their inputs, for which the cost in the docstring of this module is minimised."""
 
     train: TrainingSet
     inputs: Floats
@@ -102,9 +102,9 @@ class Problem:
         return replace(self, train=self.train.select(queries), inputs=self.inputs[rows])
 
     def solve(self, strength: float, weights: Floats) -> Floats:
-        """Return the weights of the minimum, found from others."""
+        """Return the weights of least cost; Newton's steps start from `weights`."""
         train = self.train
-        query = query_rows(self.train.query_ptr)
+        query = query_rows(train.query_ptr)
         relevant = np.maximum(np.bincount(query[train.labels > 0], minlength=len(train.weights)), 1)
         objective = PlackettLuceObjective(
             train.query_ptr, train.weights / relevant / max(total(train.weights), 1e-30), train.labels
@@ -125,15 +125,16 @@ class Problem:
 
 
 def _units(names: Sequence[str]) -> Floats:
-    """Return what the features are multiplied by as inputs: a reciprocal rank of 1 / 61 is 1."""
+    """Return the factors from features to inputs: a reciprocal rank of 1 / 61 becomes 1."""
     return np.array([RRF_K + 1.0 if name.endswith(BOTH[1]) else 1.0 for name in names])
 
 
 def convex_combinations(data: RankingData, measure: Measure) -> tuple[Floats, Floats]:
-    """Return convex combinations of min-max scores on a grid, of the runs whose scores say something, and their values.
+    """Return convex combinations of min-max scores on a grid, and the measure of each.
 
-    Steps are the finest that are not too many. Shares (n_combinations, n_runs), each sums to 1; the measure of each
-    query, (n_combinations, n_queries).
+    The grid is the finest one with at most MOST_SHARES combinations; runs that do not order documents have shares of 0.
+    Returns shares (n_combinations, n_runs), each row with the sum 1, and the measure of each query,
+    (n_combinations, n_queries).
     """
     problem = Problem.of(data, SCALED)
     n_runs = count_sources(data.feature_names)
@@ -148,13 +149,13 @@ def convex_combinations(data: RankingData, measure: Measure) -> tuple[Floats, Fl
 
 
 def best_settings(values: Floats) -> Ints:
-    """Return which settings have the best mean over the queries, equal but for rounding, of (n_settings, n_queries)."""
+    """Return the settings with the best mean over the queries, up to rounding, of values (n_settings, n_queries)."""
     means = values.mean(axis=1)
     return np.flatnonzero(means >= means.max() - TIE)
 
 
 def learned_weights(data: RankingData, features: Sequence[str], measure: Measure, seed: int) -> ImportedWeights:
-    """Return the weights of the strength that is best on held-out queries, with those of the convex combination."""
+    """Return the weights of the strength that is best on held-out queries, with the convex combination's added."""
     problem = Problem.of(data, features)
     n_queries = len(data)
     with kernel_threads(1):  # threads would wait for one another longer than they compute
@@ -172,14 +173,14 @@ def learned_weights(data: RankingData, features: Sequence[str], measure: Measure
 
 
 def weights_model(weights: Sequence[float], data: RankingData) -> ImportedWeights:
-    """Return a ranker of weights of the features of data."""
+    """Return a ranker that applies weights to the features of data."""
     model = ImportedWeights.of(weights, data.feature_names, LEARNED)
     model.run_retrievers_ = dict(data.run_retrievers)
     return model
 
 
 def _scaled(problem: Problem, weights: Floats, features: Sequence[str]) -> dict[str, float]:
-    """Return weights of inputs as those of features, of scores with a standard deviation of 1 within queries."""
+    """Return weights of inputs as weights of features, whose scores have a standard deviation of 1 within queries."""
     deviation = deviation_in_queries(product(problem.inputs, weights), problem.train.query_ptr)
     names = [f"{name}.{feature}" for feature in features for name in source_names(len(weights) // len(features))]
     scaled = weights * _units(names) / (deviation or 1.0)
@@ -187,7 +188,7 @@ def _scaled(problem: Problem, weights: Floats, features: Sequence[str]) -> dict[
 
 
 def _best_strength(problem: Problem, measure: Measure, seed: int) -> float:
-    """Return the best strength by cross-validation; infinity, which is equal weights, where there are few queries."""
+    """Return the best strength by cross-validation; infinity (equal weights) where there are few queries."""
     if len(np.unique(problem.train.groups)) < 2 * FOLDS:
         return float(np.inf)
     values = np.zeros(len(STRENGTHS))

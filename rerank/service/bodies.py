@@ -1,4 +1,4 @@
-"""The bodies of /search, of /rerank (in the forms that the clients of other services know) and of /events.
+"""The bodies of /search, of /rerank (in the forms that clients of other services send) and of /events.
 
 pydantic checks them; what depends on the index or on the service's limits is checked when a body becomes a job. A job
 is a request until it is answered.
@@ -62,8 +62,8 @@ QUERY_CHARACTERS = 4000
 TEXT_CHARACTERS = 200_000  # of the text of a document
 MOST_MEMBERS = 256  # of a body, and of a document in it
 MOST_EXCERPT = 10_000
-NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
-PARAMETERS = ("compare", "assign")  # of the address
+NORMAL_CANDIDATES = 100  # candidates that a model reorders by default
+PARAMETERS = ("compare", "assign")  # parameters of the address
 _ONE = "q"  # id of the query of a body that has one
 _TEXT = "text"
 _FORMS: dict[type, str] = {list: "[]", dict: "{}", str: "''"}  # tags of forms by JSON type
@@ -90,8 +90,8 @@ class Job:
     """A request whose body has been checked; nobody waits for its answer after the deadline (`time.monotonic()`).
 
     models        the rankings that answer it: one, or two that share each list
-    rows          query-document pairs that the kernels compute
-    place, named  where the request names rankings, and all that it names there
+    rows          number of query-document pairs that the kernels compute
+    place, named  where the request names rankings, and all rankings that it names there
     """
 
     body: Any
@@ -113,10 +113,10 @@ class Job:
 class SearchJob(Job):
     """A request of /search.
 
-    queries     by id
-    candidates  of each query
-    session     with which chance in the request is drawn
-    entry       what the log of queries gets where the answer is sent
+    queries     texts by query id
+    candidates  number of candidates of each query
+    session     seed of what is drawn at random for the request
+    entry       what is written to the log of queries when the answer is sent
     """
 
     queries: Mapping[str, str] = field(default_factory=dict)
@@ -125,13 +125,13 @@ class SearchJob(Job):
     entry: Sequence[Any] = field(default=(), init=False)
 
     def seed(self, query: str) -> int:
-        """Return the seed of all chance in the list for a query."""
+        """Return the seed of what is drawn at random for the list of a query."""
         return _number(*self.models, self.session, query)
 
 
 @dataclass(eq=False)
 class RerankJob(Job):
-    """A request of /rerank: texts or fields of the index by name, or else ids of documents of the index."""
+    """A request of /rerank: texts, or fields of the index by name, or ids of documents of the index."""
 
     documents: Sequence[str | Mapping[str, Any]] = ()
     doc_ids: Sequence[str] | None = None
@@ -141,9 +141,9 @@ class RerankJob(Job):
 class RerankAnswer:
     """The documents of a /rerank request, best first: their numbers in the request, and their scores.
 
-    probabilities  of their relevance, where the model is calibrated; documents that are not likely enough are left out
-    texts          the texts of those that are returned, by their numbers, where the index has them
-    passages       their best passages, by their numbers, where these are asked for
+    probabilities  of relevance, where the model is calibrated; documents that are not likely enough are left out
+    texts          texts of the returned documents, by their numbers, where the index has them
+    passages       best passages of the documents, by their numbers, where the request asks for them
     """
 
     order: list[int]
@@ -209,11 +209,11 @@ Document = Annotated[
 
 
 class Body(BaseModel):
-    """A body: null is as good as nothing, and unknown keys are refused where they look like a misspelt one."""
+    """A body: a key with null counts as absent, and unknown keys that look like a misspelt one are refused."""
 
     model_config = ConfigDict(strict=True)
-    one_of: ClassVar[tuple[str, ...]] = ()  # of which there must be exactly one
-    other_keys: ClassVar[bool] = False  # whether other keys have no effect
+    one_of: ClassVar[tuple[str, ...]] = ()  # keys of which there must be exactly one
+    other_keys: ClassVar[bool] = False  # whether other keys are ignored, not refused
 
     @model_validator(mode="before")
     @classmethod
@@ -254,7 +254,7 @@ def json_bytes(content: object) -> bytes:
 def read_body(model: type[Body], text: bytes) -> Body:
     """Return a body; raises ServiceError."""
     try:
-        check_nesting(text.decode("utf-8", "replace"))  # answers with its values must be writable
+        check_nesting(text.decode("utf-8", "replace"))  # answers repeat its values, and must be writable
         return model.model_validate(orjson.loads(text))
     except (orjson.JSONDecodeError, ParseFault) as error:
         raise ServiceError(400, "body", "JSON", str(error), "Send one JSON object.") from None
@@ -277,7 +277,7 @@ class Ranked(Body):
 
     @property
     def cutoff(self) -> Cutoff | None:
-        """What is left out."""
+        """The probabilities below which documents are left out."""
         return Cutoff.of(self.min_score, self.abstain)
 
 
@@ -307,9 +307,9 @@ class Search(Ranked):
     def job(self, most: int, served: str, parameters: Mapping[str, str]) -> SearchJob:
         """Return the request as a job; raises ServiceError.
 
-        most        candidates that a query may have
+        most        most candidates of a query
         served      the ranking that is used by default
-        parameters  of the address
+        parameters  parameters of the address
         """
         queries: Any = {_ONE: self.query} if self.query is not None else self.queries
         if isinstance(queries, list):
@@ -391,7 +391,7 @@ class Rerank(Ranked):
     @model_validator(mode="before")
     @classmethod
     def _rename(cls, value: Any) -> Any:
-        """Return a body with the names that Cohere gives."""
+        """Return a body with the names of Cohere's keys."""
         if not isinstance(value, dict):
             return value
         body = {_NAMES.get(key, key): member for key, member in value.items()}
@@ -420,9 +420,9 @@ class Rerank(Ranked):
     def job(self, most: int, served: str, names: Sequence[str], field: str) -> RerankJob:
         """Return the request as a job; raises ServiceError.
 
-        most   documents that it may have
-        names  of the fields and numbers that they may have
-        field  of the index that plain texts fill
+        most   most documents of the request
+        names  names of the fields and numbers that documents may have
+        field  field of the index that plain texts fill
         """
         place = "body.documents" if self.texts is None else "body.texts"
         if len(self.items) > most:
@@ -439,7 +439,7 @@ class Rerank(Ranked):
         return job
 
     def _ranked_part(self, item: Any, names: Sequence[str]) -> Any:
-        """Return the members of a document that are ranked by, those that are no fields of the index as a text."""
+        """Return the members of a document that `rank_fields` names; texts that are no fields become one text."""
         if isinstance(item, str) or not self.rank_fields:
             return item
         part = {name: item[name] for name in self.rank_fields if name in item}
@@ -448,7 +448,7 @@ class Rerank(Ranked):
         return {**part, _TEXT: "\n".join(lines)} if others else part
 
     def answer(self, job: Job, path: str) -> Any:
-        """Return what is answered, in the form that the body and the path ask for."""
+        """Return the answer, in the form that the body and the path ask for."""
         ranked: RerankAnswer = job.answer
         scores = ranked.scores
         if not self.raw_scores and (path in SCORE_PATHS or self.texts is not None):

@@ -25,9 +25,10 @@ from rerank.version import __version__
 
 
 class Route(APIRoute):
-    """A route whose body is read within the service's limits, and parsed and checked where it stops no other request.
+    """A route whose body is read within the service's limits, and parsed and checked outside the event loop.
 
-    FastAPI declares the body in /openapi.json; by itself it would check it on the event loop.
+    FastAPI declares the body in /openapi.json; by default it would check the body on the event loop, which stops other
+    requests.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -60,7 +61,7 @@ def make_app(service: Service) -> Guard:
     )
     app.state.service = service
     app.router.route_class = Route
-    # what declares the bearer token, which `Guard` checks, in /openapi.json
+    # Declares the bearer token in /openapi.json; `Guard` checks it.
     token = [] if service.settings.token is None else [Depends(HTTPBearer(auto_error=False))]
     app.post("/search", dependencies=token)(search)
     for path in RERANK_PATHS:
@@ -74,7 +75,7 @@ def make_app(service: Service) -> Guard:
     for path, (name, kind) in PAGE.items():
         content = (Path(__file__).parent / "page" / name).read_bytes()
         app.get(path, include_in_schema=False)(partial(_file, content, kind))
-    app.openapi()  # is kept: the first request for it does not stop others
+    app.openapi()  # FastAPI keeps it: so the first request for it does not stop others
     return Guard(app, service)
 
 
@@ -84,12 +85,12 @@ async def search(
     compare: Annotated[str | None, Query(description="Two models, as A,B, that share one list.")] = None,
     assign: Annotated[str | None, Query(description="Two models, as A,B, of which a session gets one.")] = None,
 ) -> Response:
-    """Search, and reorder with a model, or with two that are compared."""
+    """Search, and reorder the candidates with a model, or with two models that are compared."""
     service: Service = request.app.state.service
     job = body.job(service.limits.documents, service.settings.served_name, request.query_params)
     start = time.perf_counter()
     results = orjson.Fragment(await service.answer(request, job))
-    if service.engine.log is not None:  # after the answer: what nobody got was not shown
+    if service.engine.log is not None:  # after the answer, since hits that nobody received were not shown
         service.engine.log.put(job.entry)
     took = round(1000 * (time.perf_counter() - start), 3)
     return json_response({"id": job.request_id, "model": ",".join(job.models), "took_ms": took, "results": results})

@@ -1,4 +1,4 @@
-"""Candidates of requests in the order of a ranking, and the hits that are answered."""
+"""Candidates of requests in the order of a ranking, and the hits of the answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +21,9 @@ from rerank.types import Floats, Ints, RankingData, Run, Topics, trec_order
 class RankedCandidates:
     """Candidates of some queries with their new scores and new order.
 
-    model     what the model makes of those that are reranked, with their features; None is BM25 alone
-    rows      row in `run` of each row of `scores`, which have trec_eval's order
+    run       the candidates, with the scores of their retrieval
+    model     the reranked candidates with their features and the model's scores; None is BM25 alone
+    rows      row in `run` of each row of `scores`
     order     rows of `scores` of each query, best first
     promised  probabilities of relevance, where the model is calibrated
     """
@@ -46,7 +47,7 @@ class RankedCandidates:
 
     @property
     def slow(self) -> Floats | None:
-        """Scores of the scorer of a last stage; NaN where it was not called."""
+        """Scores of the slow scorer of the last stage; NaN where it was not called."""
         return None if self.model is None else self.model.slow
 
     def likely(self, query: int, rows: Ints, cutoff: Cutoff | None) -> Ints:
@@ -58,7 +59,7 @@ class RankedCandidates:
         return rows[self.promised.documents[rows] >= cutoff.min_score]
 
     def hits(self, job: SearchJob, query: int, ranking: Ranking) -> list[dict[str, Any]]:
-        """Return the best documents of a query, by its number, as objects; ValueError where a score is not finite."""
+        """Return the best documents of a query, given by number, as objects; ValueError where a score is not finite."""
         start = int(self.run.query_ptr[query])
         first, end = self.query_ptr[query : query + 2].tolist()
         rows = self.likely(query, self.order[first : min(first + job.body.k, end)], job.body.cutoff)
@@ -99,7 +100,7 @@ class RankedCandidates:
 def shown_hits(
     job: SearchJob, query: str, rankings: Sequence[Ranking], sides: Sequence[RankedCandidates], number: int
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the hits for a query: of the job's ranking, or of both in one list; and how the log credits clicks."""
+    """Return the hits of a query, by one ranking or by two interleaved, and what the log needs to credit clicks."""
     lists = [side.hits(job, number, ranking) for side, ranking in zip(sides, rankings, strict=True)]
     if len(lists) == 1:
         assigned = {} if job.named == job.models else {"assigned": ",".join(job.named)}
@@ -129,9 +130,9 @@ def check_finite_scores(scores: Floats) -> None:
 def ranked(
     ranking: Ranking, topics: Mapping[str, str], run: Run, job: Job, whole: bool = False, chosen: bool = False
 ) -> RankedCandidates:
-    """Return candidates with the new scores and order of a ranking, and without a cutoff of the job, of its last stage.
+    """Return candidates with the scores and order of a ranking; its last stage is applied to a job without a cut-off.
 
-    whole   whether features that the model does not read are computed, too, which are NaN otherwise
+    whole   whether features that the model does not read are computed, too; otherwise they are NaN
     chosen  whether the client has chosen the documents
     """
     if ranking.bound is None or not run.n_rows:
@@ -162,15 +163,14 @@ def scored_by_model(
     texts: Callable[[Ints], list[str]] | None = None,
     chosen: bool = False,
 ) -> RankedCandidates:
-    """Return documents with a model's scores, and those of its last stage for a job without a cutoff.
+    """Return documents with a model's scores; its last stage is applied for a job without a cut-off.
 
     rows    as in RankedCandidates
-    texts   returns the texts of rows of the data, which were handed over; None are documents of the index
+    texts   returns the texts of rows of the data that the request holds; None where they are documents of the index
     chosen  whether the client has chosen the documents
     """
     scored = bound.scored(data)
-    is_calibrated = bound.model.calibration_ is not None
-    promised = bound.probabilities(scored, chosen or texts is not None) if is_calibrated else None
+    promised = None if bound.model.calibration_ is None else bound.probabilities(scored, chosen or texts is not None)
     if job is not None and job.body.cutoff is None:
         scored = bound.reordered(scored, topics, texts)
     return RankedCandidates(run, scored, rows, scored.scores, scored.order, promised)

@@ -1,4 +1,4 @@
-"""The rankings that requests name: models on the index, checked once, when they are loaded, and BM25 alone."""
+"""The rankings that requests name: models on the index, which are checked when they are loaded, and BM25 alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from rerank.service.settings import BM25_NAME, Settings, name_of
 from rerank.types import BM25, Ints
 
 STRONGEST = 6  # features that explain a document
-START = "start: BM25"  # what explanations call the scores that a model starts from
+START = "start: BM25"  # name in explanations of the scores that a model starts from
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Ranking:
     explains : bool
         Whether the model has contributions.
     meanings : mapping of str to str
-        What each of its features says, in words.
+        Meaning of each of its features, in words.
     checksum : str
         Checksum of the model's file; empty without a file.
 
@@ -55,21 +55,21 @@ class Ranking:
 
     @property
     def reads_runs(self) -> bool:
-        """Whether features are the scores of several sources, which are known of a search's documents alone."""
+        """Whether features are scores of several sources, which only the documents of a search have."""
         return self.bound is not None and bool(self.bound.recipe.runs)
 
     @property
     def is_calibrated(self) -> bool:
-        """Whether scores have probabilities."""
+        """Whether scores become probabilities of relevance."""
         return self.bound is not None and self.bound.model.calibration_ is not None
 
     @property
     def is_union(self) -> bool:
-        """Whether the candidates come from another source than BM25."""
+        """Whether the candidates do not come from BM25 alone."""
         return not self.candidates.is_single or self.candidates.sources[0].name != BM25
 
     def described(self) -> dict[str, Any]:
-        """Return the entry of /models; the highest label is that of the judgements that the model holds, 2 without."""
+        """Return the entry of /models; the highest label is that of the judgements in the model, or 2 without any."""
         history = None if self.bound is None else self.bound.model.history_
         labels = () if history is None else (label for own in history.labels for label in own)
         return {
@@ -85,14 +85,14 @@ class Ranking:
 
 
 def opened_collection(settings: Settings) -> Collection:
-    """Return the index, or what the served model holds of that of its training."""
+    """Return the index, or what the served model holds of the index of its training."""
     if settings.index is not None:
         return Index.open(settings.index)
     return model_for_texts(settings.model or UNSUPERVISED).index
 
 
 def load_rankings(settings: Settings, index: Collection) -> list[Ranking]:
-    """Return the served model and the others, read and checked; raises RerankError where one cannot be served."""
+    """Load and check the served model and the others; raises RerankError where one cannot be served."""
     named = {name_of(path): path for path in settings.others}
     taken = {BM25_NAME, settings.served_name, *settings.model_names} & set(named)
     if taken or len(named) < len(settings.others):
@@ -126,9 +126,9 @@ def _load_ranking(index: Collection, name: str, path: Path | None) -> Ranking:
 def strongest_features(
     bound: BoundModel, scored: Scored, rows: Ints, meanings: Mapping[str, str]
 ) -> list[list[dict[str, Any]]]:
-    """Return the features that add or take most of the scores of some rows of what was scored, the strongest first.
+    """Return, for some rows of the scored data, the features that change the score most, the strongest first.
 
-    Where the model starts from BM25's scores, they are the feature START.
+    Where the model starts from BM25's scores, these are the feature START.
     """
     data = scored.data
     contributions = bound.contributions(scored, rows)

@@ -1,6 +1,6 @@
-"""What the service is started with: files, address, limits.
+"""Settings of the service (files, address, limits), and its errors.
 
-Errors as the service answers them: one JSON shape with a place, what was expected, what was found, the remedy.
+An error is answered as JSON with the place, what was expected, what was found, and the remedy.
 """
 
 import re
@@ -21,7 +21,7 @@ METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # environment variable: where sever
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can connect to an address, or to all that a name has; OSError if it has none."""
+    """Return whether only this machine can connect to an address or to all addresses of a name; OSError without any."""
     if host in LOOPBACK:
         return True
     return all(ip_address(found[4][0]).is_loopback for found in getaddrinfo(host, None))
@@ -34,7 +34,7 @@ def name_of(model: Path) -> str:
 
 @dataclass(frozen=True)
 class Limits:
-    """What one request, and all of them together, may ask of a worker process.
+    """Limits of a worker process, for one request and for all together.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class Limits:
     waiting : int
         Requests that wait for the kernels; further ones are refused with 429.
     wait_seconds : float
-        Seconds that a request is expected to wait for those before it, by the recent mean of a request; where it would
-        wait longer, it is refused with 429.
+        Seconds that a request may wait for the requests before it, estimated by the recent mean time of a request; a
+        request that would wait longer is refused with 429.
     answer_bytes : int
         Bytes of the stored documents of an answer.
     total_body_bytes : int
@@ -80,14 +80,14 @@ class Settings:
     index : Path or None
         Folder of the index; None where texts are ranked alone, with the statistics that the model holds.
     model : Path or None
-        The model's file; None is the ranking that needs no judgements, of an index.
+        The model's file; None is the ranking of an index that needs no judgements.
     others : tuple of Path
         Files of further models, which requests name as their files without the ending.
     model_names : tuple of str
-        What requests may call the ranking that is used by default, the first one in answers; by default the name of
-        the model's file without its ending.
+        Names by which requests may call the default ranking; answers have the first one. By default the name of the
+        model's file without its ending.
     text_field : str or None
-        The field of the index that plain texts of /rerank fill; None is that with most of the index's words.
+        The field of the index that plain texts of /rerank fill; None is the field with most of the index's words.
     host, port : str, int
         The address; port 0 is a free one.
     hosts : tuple of str
@@ -136,10 +136,10 @@ class Settings:
 
 _MESSAGE = re.compile(r"(?P<place>.*?): expected (?P<expected>.*?), got (?P<found>.*?)\. (?P<remedy>.*)", re.DOTALL)
 STATUSES = {
-    400: "The body is not JSON, or its length is said in two ways.",
+    400: "The body is not JSON, or its length is given in two ways.",
     401: "The token is missing or wrong.",
     404: "There is no such path, model or document.",
-    405: "The path does not know the method.",
+    405: "The path does not have the method.",
     408: "The request did not arrive in time.",
     413: "The body, the number of documents or the answer is too large.",
     415: "The body is not declared as JSON.",

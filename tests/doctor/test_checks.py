@@ -235,6 +235,6 @@ def test_report_has_a_line_for_each_finding_and_one_of_counts() -> None:
 def test_warnings_of_readers_are_findings(findings_of: Examine, caplog: pytest.LogCaptureFixture) -> None:
     assert only(findings_of(topics2="1\theat\n2\t \n")) == (
         "warning  topics2: topics without text are left out: 1; the first: topics2:2: expected a text for query '2', "
-        "got none. Write it or drop the query; each command that reads it says so"
+        "got none. Write it or drop the query; each command that reads it logs this"
     )
     assert caplog.messages == []
