@@ -65,7 +65,7 @@ def begins_with_index(data: Sequence[Path], count: int) -> bool:
     return len(data) == count and is_index(data[0])
 
 
-class Number(click.types.FloatParamType):
+class NumberOption(click.types.FloatParamType):
     """A number from `low` to `high`, which must be whole if `whole`; NaN is refused."""
 
     name = "number"

@@ -30,7 +30,7 @@ class LogLimits:
     session_clicks: int = 1000
 
 
-def cleaned(columns: Columns, is_known: NDArray[np.bool_], limits: LogLimits) -> tuple[Columns, list[str]]:
+def cleaned(columns: LogColumns, is_known: NDArray[np.bool_], limits: LogLimits) -> tuple[LogColumns, list[str]]:
     """Return the impressions that can be used, and a line for each kind of impressions that cannot.
 
     is_known  (n_documents,) whether each document is among those of the index
@@ -73,7 +73,7 @@ def cleaned(columns: Columns, is_known: NDArray[np.bool_], limits: LogLimits) ->
     return columns, notes
 
 
-def _in_lists(columns: Columns, notes: list[str]) -> Columns:
+def _in_lists(columns: LogColumns, notes: list[str]) -> LogColumns:
     """Return the columns list by list; add a note where lists may be parts of others."""
     rows, n_unsure = list_order(columns)
     if n_unsure:
@@ -84,7 +84,7 @@ def _in_lists(columns: Columns, notes: list[str]) -> Columns:
     return {name: values[rows] for name, values in columns.items() if name != LIST}
 
 
-def _merged(columns: Columns, notes: list[str]) -> Columns:
+def _merged(columns: LogColumns, notes: list[str]) -> LogColumns:
     """Return the columns with repeated impressions merged, clicked if any of them was; add a note of their number.
 
     Where the log has neither sessions nor times, equal rows are several searches.

@@ -156,7 +156,7 @@ def key_of_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def _part(log: Any) -> Part:
+def _part(log: Any) -> LogPart:
     """Return a part of a log: a data frame, or a file that exists."""
     log = rows_as_frame(log)
     if is_frame(log):

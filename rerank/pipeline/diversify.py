@@ -35,7 +35,7 @@ from rerank.vectors.vectors import ENCODER, LSI
 
 DIVERSIFIED = 100  # first documents of a query that are reordered, where their number is not given
 DEFAULT_WEIGHT = 0.7
-MOST_DOCUMENTS = 1_000  # of a query; time grows with the square of their number
+MOST_DIVERSIFIED = 1_000  # of a query; time grows with the square of their number
 _GRAMMAR = re.compile(r"\s*mmr\s*(?:\(\s*(\d+(?:\.\d+)?|\.\d+)\s*(?:,\s*(\w+)\s*)?\))?\s*")
 VectorsOfRows = Callable[[Ints], NDArray[np.float32]]  # from rows of the run to their vectors
 
@@ -149,8 +149,8 @@ def diversify(index: Index | str | Path, run: RunLike, method: str = "mmr(0.7)",
 
     """
     weight, space = parse_method(method)
-    if not is_whole(k) or not 1 <= k <= MOST_DOCUMENTS:
-        raise InvalidInputError(f"k: expected a whole number from 1 to {MOST_DOCUMENTS}, got {k!r}. Pass e.g. 100.")
+    if not is_whole(k) or not 1 <= k <= MOST_DIVERSIFIED:
+        raise InvalidInputError(f"k: expected a whole number from 1 to {MOST_DIVERSIFIED}, got {k!r}. Pass e.g. 100.")
     ranking = run_of(run)
     ranking = ranking.take(ranking.trec_order())
     with opened(index) as source:

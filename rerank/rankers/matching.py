@@ -12,7 +12,7 @@ from rerank.errors import ModelMismatchError, log
 from rerank.runtime.mapped_rows import changed_rows
 from rerank.types import RankingData
 
-HISTORY = "history."  # beginning of the names of features of similar judged queries
+HISTORY_PREFIX = "history."  # beginning of the names of features of similar judged queries
 # Parts of a recipe that are lists of names. The names of the features contain them, so that the parts may differ where
 # the names of the features are equal.
 NAMED = ("fields", "families", "features", "numbers", "functions", "runs")
@@ -25,7 +25,7 @@ def matching(model: Any, data: RankingData) -> RankingData:
     if names == model.feature_names_:
         return data
     column_of = {name: column for column, name in enumerate(names)}
-    missing = [name for name in model.feature_names_ if name not in column_of and not name.startswith(HISTORY)]
+    missing = [name for name in model.feature_names_ if name not in column_of and not name.startswith(HISTORY_PREFIX)]
     # LETOR text, whose features have numbers as names, does not list a feature that is 0 in all rows.
     if missing and not (data.zeros is not None and all(map(str.isdecimal, missing))):
         raise ModelMismatchError(

@@ -27,7 +27,7 @@ from rerank.runtime.sums import total
 from rerank.types import Floats, Ints, pointers, query_order, query_rows, rows_of_groups
 
 CLOSEST = 1e-12
-TOLERANCE = 1e-9  # means closer than this are equal up to rounding
+EQUAL_MEANS = 1e-9  # means closer than this are equal up to rounding
 PAIRS_AT_ONCE = 1 << 18  # of documents
 LABELS_AT_ONCE = 1 << 22  # labels of the lists that a measure without a prefix-sum form is computed for at a time
 
@@ -110,7 +110,7 @@ def _best_interval(alphas: NDArray[Any], steps: Floats) -> BestAlpha:
     return BestAlpha(float(low[widest] + high[widest]) / 2.0, float(low[widest]), float(high[widest]))
 
 
-def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.complex128], Floats]:
+def _followed(lines: ScoreLines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.complex128], Floats]:
     """Return the alphas where the shares of some rows in the measure change, and the changes from 0 on."""
     query = query_rows(lines.query_ptr)[own]
     other, ptr = rows_of_groups(lines.query_ptr, query)
@@ -151,7 +151,7 @@ def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.comp
     return alphas[changes], (shares - before)[changes]
 
 
-def _measured(lines: Lines, measure: Measure, query: int) -> tuple[Floats, Floats]:
+def _measured(lines: ScoreLines, measure: Measure, query: int) -> tuple[Floats, Floats]:
     """Return the alphas where a measure without a prefix-sum form changes for one query, and the changes."""
     rows = slice(*lines.query_ptr[query : query + 2])
     a = lines.a[rows]

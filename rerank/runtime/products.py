@@ -17,7 +17,7 @@ from rerank.runtime.threads import in_threads, slices
 
 BLOCK = 1 << 12  # rows of a partial sum
 GRAM_COLUMNS = 32  # columns of the left side at a time: their sums stay in the processor's cache
-FEW = 1 << 19  # multiplications that take less time than starting threads
+FEW_PRODUCTS = 1 << 19  # multiplications that take less time than starting threads
 
 
 def array_dot(left: Floats, right: NDArray[Any]) -> float:
@@ -74,7 +74,7 @@ def inverse_matrix(matrix: Floats) -> Floats:
 
 def _in_blocks(task: Callable[[slice], None], n_rows: int, work: int, step: int = BLOCK) -> None:
     """Call the task for each block of rows, on several threads where there are many multiplications, `work` a row."""
-    in_threads(task, slices(n_rows, step), numba.get_num_threads() if n_rows * work > FEW else 1)
+    in_threads(task, slices(n_rows, step), numba.get_num_threads() if n_rows * work > FEW_PRODUCTS else 1)
 
 
 @kernel()
