@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Guess: the lemmatizer of spaCy that works without a model (mode "lookup", tables of spacy-lookups-data) has one
 # lemma for a noun in the singular and in the plural. Where it errs with a rare form, it errs with both alike.
-# Behaviour: with spaCy 3.8.18 and spacy-lookups-data 1.0.5 it has one lemma for each form, chosen without its sense, and
-# singular and plural are other words: rose is rise but roses rose, wound is wind, ground is grind, number is numb. In
-# Spanish libro (book), viaje (trip), cuenta (account) and trabajo (work) are verbs and their plurals are not. Of 14
-# frequent nouns, 9 English and 8 Spanish ones have another lemma than their plural.
+# Behaviour: with spaCy 3.8.18 and spacy-lookups-data 1.0.5 it has one lemma for each form, chosen without its sense,
+# and singular and plural are other words: rose is rise but roses rose, wound is wind, ground is grind, number is numb.
+# In Spanish libro (book), viaje (trip), cuenta (account) and trabajo (work) are verbs and their plurals are not. Of
+# 14 frequent nouns, 9 English and 8 Spanish ones have another lemma than their plural.
 # Why it matters: lemmas are taken in order that books finds book. Here the words that a search would have found
 # without any lemmatizer by an s that falls off find each other no more, and roses are among what rises.
 # Source: spacy-lookups-data, data/en_lemma_lookup.json and es_lemma_lookup.json; spaCy, pipeline/lemmatizer.py
