@@ -28,6 +28,7 @@ expected='1 of 1000 relevant, all on top: WSS@95 0.500, defined 0.949
 10 of 1000 relevant, all but the last on top: WSS@95 0.842, defined -0.050
 19 of 1000 relevant, all but the last on top: WSS@95 0.904, defined -0.050'
 
+cd "$folder"
 observed=$("$folder/venv/bin/python" -W ignore - <<'EOF'
 import math
 
