@@ -149,5 +149,5 @@ class Judged(AP):
 
 
 def test_training_for_a_measure_that_asks_more_than_labels_is_refused(swaps: Swaps) -> None:
-    with pytest.raises(InvalidInputError, match="expected a measure that can be trained for, got Judged, which asks"):
+    with pytest.raises(InvalidInputError, match="expected a measure that can be trained for, got Judged, which needs"):
         train(Judged(), swaps.whole)
