@@ -67,7 +67,7 @@ class StudyInputs:
         study = self.study
         run = self.run.take(self.run.trec_order())
         sources = sources_of(self.index, study.candidates, study.k)
-        k = with_depth_of_history(sources, self.index, self.qrels).k
+        k = with_depth_of_history(sources, self.index, len(self.qrels)).k
         some = run if k is None else run.head(k)
         trained = None if study.base == RUN else some.among_first(TRAINED)
         some = some.without_sources() if study.candidates is None and isinstance(some, UnionRun) else some

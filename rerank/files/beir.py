@@ -31,13 +31,12 @@ def n_own_documents(run: Run) -> int:
 
 def removes_query(asked: bool | None, *files: object) -> bool:
     """Return whether the document with the id of the query is left out; None: as BEIR does with its files."""
-    return any(map(_is_of_beir, files)) if asked is None else asked
+    paths = (file for file in files if isinstance(file, str | Path))
+    return any(map(_is_of_beir, paths)) if asked is None else asked
 
 
-def _is_of_beir(file: object) -> bool:
-    """Return whether an object is the path of a file of BEIR: of a folder, of its qrels, or a data set."""
-    if not isinstance(file, str | Path):
-        return False
+def _is_of_beir(file: str | Path) -> bool:
+    """Return whether a path is one of BEIR: of a folder, of its qrels, or a data set."""
     name = data_set_name(file)
     if name is not None:
         return name.startswith(DATA_SETS)

@@ -159,12 +159,12 @@ def sources_of(index: Index, candidates: Candidates | str | None, k: int, rerank
     return sources if sources.is_single else sources.at_depth(reranked)
 
 
-def with_depth_of_history(sources: Candidates, index: Index, qrels: Qrels) -> Candidates:
+def with_depth_of_history(sources: Candidates, index: Index, n_judged: int) -> Candidates:
     """Return sources, all of whose documents are reranked where many queries are judged.
 
     A history of many queries knows relevant documents that are far below in every source.
     """
-    knows_many = index.history is not None and len(qrels) >= FEW_QUERIES
+    knows_many = index.history is not None and n_judged >= FEW_QUERIES
     return sources.at_depth(MOST_DOCUMENTS) if knows_many and not sources.is_single else sources
 
 

@@ -195,7 +195,7 @@ def _train_on_judgements(
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
     run = inputs.index.search(inputs.topics, candidates=sources)
     inputs = inputs.with_history().checked(model.base, run)
-    sources = with_depth_of_history(sources, inputs.index, qrels)
+    sources = with_depth_of_history(sources, inputs.index, len(qrels))
     data = inputs.data(run, sources.k)
     log_judged(data, qrels)
     log_unknown(inputs.index.forward, qrels, data)
