@@ -1,6 +1,6 @@
 """XGBoost's model file in JSON or UBJSON, and its dump of trees in JSON, which search engines read.
 
-Values, thresholds, leaf values and sums are float32; `x < threshold` goes left; of a category, the members of a set go
+Values, thresholds, leaf values and sums are float32; `x < threshold` goes left; categories in the set of a split go
 right; NaN is missing, and so is a feature that a sparse row does not list. DART multiplies the values of a tree by its
 weight. In a model file (`Booster.save_model`), the sum begins with the base score and adds the trees in their order. An
 estimator, and a file that one wrote, uses the trees up to its best iteration, a Booster all. An estimator may read a
@@ -186,7 +186,7 @@ def _category_values(model: Any, n_features: int) -> dict[int, list[Any]]:
 
 
 def _trees(model: Any, attributes: Any, is_estimator: bool) -> list[Any]:
-    """Return the trees that the owner's `predict` uses: an estimator's end with its best iteration."""
+    """Return the trees that `predict` of the model's owner uses: those of an estimator end with its best iteration."""
     trees: list[Any] = model["trees"]
     if "best_iteration" not in attributes:
         return trees
@@ -370,7 +370,6 @@ def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
             "children": [yes, no],
         }
 
-    # a split is two brackets, of which readers of JSON allow from 500 to 1,000
     trees = nested(forest, leaf, node, DEEPEST, format)
     if model.constant:
         trees.insert(0, {"nodeid": 0, "leaf": float(single(model.constant))})
@@ -378,7 +377,9 @@ def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
 
 
 def _columns(known: tuple[Any, ...], names: tuple[str, ...] | None) -> tuple[tuple[str, ...], Ints, bool, bool]:
-    """Return the names of the columns, the column of each known feature, whether it is that of training, or from 0.
+    """Return the names of the columns, the column of each known feature, and two truth values.
+
+    The first says whether these are the columns of training, the second whether the numbers in the names begin at 0.
 
     known  the features of the trees; f0, f1, ... and 1, 2, ... are ordered by their numbers, other names do not say
            their order

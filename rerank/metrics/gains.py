@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.metrics.parameters import REL, MeasureParameter
 from rerank.metrics.ranked_lists import (
     RankedLists,
@@ -25,6 +26,7 @@ from rerank.metrics.ranked_lists import (
 from rerank.metrics.registry import measure
 from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints, pointers, query_rows
+from rerank.types.data_frames import is_whole
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,15 @@ class Gains:
         if isinstance(gains, cls):
             return gains
         if not isinstance(gains, Mapping) or not all(
-            isinstance(label, int) and isinstance(gain, int | float) and np.isfinite(gain)
+            is_whole(label)
+            and isinstance(gain, int | float)
+            and not isinstance(gain, bool)
+            and abs(label) <= sys.float_info.max >= abs(gain)
             for label, gain in gains.items()
         ):
-            raise InvalidInputError(f"gains: expected {{label: gain}}, got {gains!r}. Write e.g. gains={{1:3,2:9}}.")
+            raise InvalidInputError(
+                f"gains: expected {{label: gain}}, got {shown(gains)}. Write e.g. gains={{1:3,2:9}}."
+            )
         return cls(tuple(sorted(gains.items())))
 
     def __repr__(self) -> str:

@@ -1,6 +1,6 @@
 """Swap deltas by the formulas of average precision, reciprocal rank, ERR and pairs in the right order.
 
-They are those of ranks i and j below i, above the diagonal of a block; the rest of it is 0.
+A query has a block with the delta of ranks i < j in row i and column j; the rest of the block is 0.
 """
 
 import numpy as np

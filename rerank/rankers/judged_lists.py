@@ -7,9 +7,9 @@ cos  cosine of the first 10 documents of both queries, each counted as 1 / log2(
 
 Two queries are alike where the same documents come first for both; no text is read. Labels below 0 count as 0. Judged
 queries are near duplicates where this cosine, or that of the sets of their relevant documents, is at least 0.8 (see
-`rerank/features/near_duplicates.py`), or both are near duplicates of a third. They are in one fold, and a judged query,
-which its id tells, is compared neither with itself nor with these: the labels of a query that a model was learned from
-are not part of its own features, nor are those of its copies.
+`rerank/features/near_duplicates.py`), or both are near duplicates of a third. They are in one fold. A query with the id
+of a judged query is compared neither with that query nor with its near duplicates: the labels of a query that a model
+was learned from are not part of its own features, nor are the labels of its copies.
 
 References
 ----------
@@ -26,9 +26,7 @@ import numpy as np
 
 from rerank.features.near_duplicates import near_groups
 from rerank.metrics.ranked_lists import ranks
-from rerank.retrieval.source_data import (
-    JUDGED,
-)
+from rerank.retrieval.source_data import JUDGED
 from rerank.runtime.elementary import array_log2
 from rerank.runtime.fields import Array, Names, SchemaError, check_length
 from rerank.types import Floats, Ids, Ints, Qrels, RankingData, id_array, pointers, query_rows, rows_of_groups
@@ -95,7 +93,7 @@ class JudgedLists:
         )
 
     def added(self, data: RankingData) -> RankingData:
-        """Return data with the feature `judged`; 0 of documents that are relevant to no query with a similar list."""
+        """Return data with the feature `judged`; 0 for documents that are relevant to no query with a similar list."""
         values = self.relevance(data).astype(np.float32)
         return replace(data, X=np.column_stack([data.X, values]), feature_names=(*data.feature_names, JUDGED))
 
@@ -130,13 +128,13 @@ class JudgedLists:
 
     @cached_property
     def _postings(self) -> tuple[Ints, Ints, Floats]:
-        """Of each document, pointers to the queries that list it first, and their weights."""
+        """Of each document, pointers to the queries that have it among their first ones, and its weights there."""
         ptr, order = by_number(self.listed, len(self.doc_ids))
         return ptr, query_rows(self.list_ptr)[order], _unit_discounts(self.list_ptr)[order]
 
     @cached_property
     def _judgements(self) -> tuple[Ints, Ints, Floats]:
-        """Of each document, pointers to the queries that it is relevant to, and the labels."""
+        """Of each document, pointers to the queries that it is relevant to, and its labels there."""
         ptr, order = by_number(self.relevant, len(self.doc_ids))
         return ptr, query_rows(self.relevant_ptr)[order], self.labels[order].astype(np.float64)
 
@@ -177,13 +175,13 @@ def _unit_discounts(query_ptr: Ints) -> Floats:
 
 
 def positions_among(known: Ids, ids: Ids) -> Ints:
-    """Return the number of each id among known ones, which ascend; -1 of others."""
+    """Return the position of each id in `known`, which ascends; -1 for other ids."""
     place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
     return np.where(known[place] == ids, place, -1)
 
 
 def _joined(of_documents: tuple[Ints, Ints, Floats], docs: Ints) -> tuple[Ints, Ints, Floats]:
-    """Return the entries of some documents, by number, and first the position among them of each entry's document."""
+    """Return of each entry of some documents the position of its document in `docs`, the query and the value."""
     ptr, queries, values = of_documents
     rows, ends = rows_of_groups(ptr, docs)
     return query_rows(ends), queries[rows], values[rows]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.files.inputs import RunLike
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
@@ -18,6 +18,7 @@ from rerank.runtime.products import array_dot
 from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, RankingData
+from rerank.types.data_frames import is_whole
 
 MEASURE_ROUNDING = 1e-12  # of the measure: smaller differences are not counted
 
@@ -96,7 +97,8 @@ def local_optimality(
     Raises
     ------
     InvalidInputError
-        For a model without weights, and where n or step is not above 0.
+        For a model without weights or whose weights are all 0, where n is not a whole number above 0, and where step or
+        p0 is out of range.
 
     References
     ----------
@@ -108,9 +110,10 @@ def local_optimality(
             f"model: expected one with weights()/with_weights(), got {type(model).__name__}. Pass a net, a linear "
             "model or boosted trees."
         )
-    if n < 1 or not 0.0 < step < math.inf or not 0.0 < p0 < 1.0:
+    if not is_whole(n) or n < 1 or not 0.0 < step < math.inf or not 0.0 < p0 < 1.0:
         raise InvalidInputError(
-            f"n, step, p0: expected finite numbers above 0, p0 below 1, got {n}, {step} and {p0}. Change them."
+            f"n, step, p0: expected finite numbers above 0, p0 below 1, n whole, got {shown(n)}, {step} and {p0}. "
+            "Change them."
         )
     weights = model.weights()
     check_training_data(data, "data")

@@ -2,7 +2,7 @@
 
 Mean 0, variance 1, missing values as inputs of their own. The statistics are those of all training rows, weigh every
 row alike and are stored with the model. The normalization of features (rerank/features) and of runs
-(rerank/retrieval/fusion.py) is another: it is computed anew inside each query.
+(rerank/retrieval/fusion.py) is different: it is computed anew inside each query.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Standardizer:
         return out
 
     def check_sizes(self, n_features: int, n_weights: int) -> None:
-        """Raise SchemaError unless it is one of `n_features` features, with `n_weights` weights of its inputs."""
+        """Raise SchemaError unless each input reads one of `n_features` features and has one of `n_weights` weights."""
         for field in fields(self):
             check_length(getattr(self, field.name), self.n_inputs, f"standardizer.{field.name}")
         inputs = self.features + n_features * self.of_missing
@@ -110,9 +110,9 @@ class Standardizer:
 
 
 def _sums(X: NDArray[np.float32], rows: Ints, means: Floats) -> Floats:
-    """Return for each feature the number of values that are not missing, their sum, and that of squared distances.
+    """Return for each feature the number, the sum, and the sum of squared distances from `means` of its present values.
 
-    Shapes: means float64 (n_features,), from which distances are; the result (3, n_features) float64.
+    Shapes: means float64 (n_features,); the result float64 (3, n_features).
     """
     blocks = slices(len(rows), FLOAT64_ROWS)
     X = read_only_view(X)

@@ -51,10 +51,10 @@ def histories_of_folds(
 class FoldData:
     """Data that a fold is trained and ranked on.
 
-    Where all folds have the same data, it is also what returns the data of a fold (`FoldTraining.data_of`).
+    An instance can be called as `FoldTraining.data_of`, for folds that all have the same data.
 
     trained     whether each row may be trained on, (n_rows,); None: all may. All rows of held-out queries are ranked
-    candidates  what the data are of, whose other documents follow those that are ranked; None for the data alone
+    candidates  run that the data were computed from, whose other documents follow those that are ranked; None: none
     """
 
     data: RankingData

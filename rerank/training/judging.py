@@ -37,8 +37,8 @@ def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> dict[str, lis
     Sources are those that need no judgements, and the unsupervised ranking.
     A document comes the earlier the more BM25, the unsupervised ranking and the bound runs disagree on it: the greatest
     difference between its discounts in two of them, 1 / log2(1 + rank), and 0 where a ranking does not hold it. This
-    times its gain is what the document adds to the difference between their DCG. Of equal ones, the document with the
-    better rank comes first, then the smaller id.
+    difference times the document's gain is what it adds to the difference between the DCG of the two rankings. Of
+    documents with equal differences, the one with the better rank comes first, then the one with the smaller id.
 
     B. Carterette, J. Allan and R. Sitaraman, Minimal Test Collections for Retrieval Evaluation, SIGIR 2006.
     """
@@ -62,7 +62,7 @@ def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> dict[str, lis
         ]
 
         def disagreement(doc_id: str, discounts: list[dict[str, float]] = discounts) -> tuple[float, float, str]:
-            """Return the key by which the documents of a query are sorted: those with most disagreement are least."""
+            """Return the key by which the documents of a query are sorted: the most disagreement comes first."""
             of_document = [of_run.get(doc_id, 0.0) for of_run in discounts]
             return min(of_document) - max(of_document), -max(of_document), doc_id
 

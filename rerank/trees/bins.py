@@ -37,9 +37,9 @@ class Bins:
     missing : bool array of shape (n_features,)
         Whether the training rows hold a missing value.
     most_freq_bin : int64 array of shape (n_features,)
-        Most frequent bin; n_bins where most values are missing.
+        Most frequent bin; n_bins where missing values are more frequent than any bin.
     exception_share : float64 array of shape (n_features,)
-        Share of the rows that are not in it.
+        Share of the rows that are not in the most frequent bin.
     is_category : bool array of shape (n_features,)
         Whether the feature is a category.
 

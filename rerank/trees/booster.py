@@ -54,7 +54,7 @@ class Booster:
         Queries that trees are grown on, and drawn from; all of them by default.
     averaged : bool
         Whether scores are a mean, h_k = (k h_(k-1) + learning_rate g_k) / (k + 1), g_k the tree, as GBRank's. The sum
-        h_0 + learning_rate (g_1 + ... + g_k) is (k + 1) h_k, and so ranks alike.
+        h_0 + learning_rate (g_1 + ... + g_k) is (k + 1) h_k, and so gives the same order.
     row_weights : float64 array of shape (n_rows,), optional
         As in `Grower`: splits fit the gradients by least squares.
     step_length : callable, optional

@@ -1,8 +1,9 @@
 """Monotone and interaction constraints, which the splits of all trees of a forest keep to.
 
 Monotone constraints, by the method "basic" of LightGBM. A split on a constrained feature whose children's Newton steps
-contradict the direction is no candidate. The steps of all leaves below its left child end, and those below its right
-child begin, at the middle of the two steps, so that no later split undoes the order. Missing values take either side.
+contradict the direction is no candidate. The middle of the two steps is the upper bound of all leaves below the child
+with the smaller step, and the lower bound of all leaves below the other, so that no later split undoes the order.
+Missing values take either side.
 
 Interaction constraints. The features of a path from the root to a leaf are all in one of the groups: a split may take
 the features of the groups that hold all features of the path. A feature in no group is never taken, as in LightGBM.

@@ -55,7 +55,7 @@ class ContributionForest:
     edge_ptr : (n_trees + 1,) int64
         First edge of each tree.
     edges : (n_edges,) EDGE
-        Edges from parents to children, each behind its parent.
+        Edges from parents to children; the edge above an edge comes before it.
     n_points : (n_trees,) int64
         Points of the quadrature.
     table_ptr : (n_trees + 1,) int64
@@ -86,7 +86,7 @@ _LAID_OUT: WeakKeyDictionary[Forest, ContributionForest] = WeakKeyDictionary()
 
 
 def add_contributions(forest: Forest, X: NDArray[np.float32], out: Floats, n_threads: int = 1) -> None:
-    """Add the contributions of each feature to out."""
+    """Add the contribution of each feature, and last the expected score, to out (n_rows, n_features + 1) float64."""
     if forest.leaf_count is None:
         raise InvalidInputError(
             "contributions: expected trees with the training rows of their leaves, got those of another system. Train "
@@ -265,7 +265,7 @@ def _follow(edges, arrays, X, first, n_rows, follows):
 
 @helper()
 def _multiply(edges, leaf_value, factors, weight, width, follows, sums):
-    """Carry the products down the tree, into sums (n_edges + 1, points, BLOCK); a leaf's is scaled by its value."""
+    """Carry the products down the tree, into sums (n_edges + 1, points, BLOCK); at a leaf, times its value."""
     for number in range(1, len(edges) + 1):
         edge = edges[number - 1]
         parent = edge["parent"]
@@ -301,7 +301,7 @@ def _add_up(ratios, number, width, follows, sums, parent, added):
 
 @helper()
 def _take_off(ratios, number, width, follows, sums, added):
-    """Take off added (BLOCK,) the sum over the points of an edge's ratio times sums (points, BLOCK)."""
+    """Subtract from added (BLOCK,) the sum over the points of an edge's ratio times sums (points, BLOCK)."""
     for k in range(width):
         at = 2 * width * (number - 1) + k
         leaves = ratios[at]

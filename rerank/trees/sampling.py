@@ -27,7 +27,7 @@ WEIGHT_OF_HESSIAN = 0.1
 N_SHARES = 4  # of the rows: what threads take at a time
 SHIFT = 50  # of a float64 of at least 0: 11 bits of exponent and 2 of fraction are left
 N_SIZES = 2047 << 2  # finite ones
-LARGEST_SQUARE = 1e306  # of squares that overflow, less than the greatest float64 so that mu is among the sizes
+LARGEST_SQUARE = 1e306  # in place of larger squares; below the greatest float64, so that mu is among the sizes
 _EDGES = np.sqrt((np.arange(N_SIZES) << SHIFT).view(np.float64))
 _MIDDLES = np.sqrt(((np.arange(N_SIZES) << SHIFT) + (1 << (SHIFT - 1))).view(np.float64))
 

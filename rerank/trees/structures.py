@@ -103,6 +103,7 @@ class BinnedRows(NamedTuple):
     column_features : int64 array of shape (n_stored,)
         Features by column.
     features : FEATURE array of shape (n_features,)
+        Where the codes of each feature are.
     digit_of_code : int64 array of shape (n_features, 256)
         Digit of a feature under each code of its column.
     category_order : int64 array of shape (n_features, 256)

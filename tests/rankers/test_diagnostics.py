@@ -37,7 +37,7 @@ class Linear:
 
 
 def test_shares_that_are_none_are_refused(train) -> None:
-    with pytest.raises(InvalidInputError, match=r"p0 below 1, got 459, 0\.01 and 1\.0"):
+    with pytest.raises(InvalidInputError, match=r"p0 below 1, n whole, got 459, 0\.01 and 1\.0"):
         local_optimality(Linear([1.0]), train, "nDCG@10", p0=1.0)
 
 
@@ -109,8 +109,9 @@ def test_what_cannot_be_moved_is_refused(train) -> None:
     model = LambdaMART(**SMALL).fit(train)
     with pytest.raises(InvalidInputError, match=r"expected one with weights\(\)/with_weights\(\), got str"):
         local_optimality("model", train, "AP")
-    with pytest.raises(InvalidInputError, match="n, step, p0: expected finite numbers above 0, p0 below 1, got 0"):
-        local_optimality(model, train, "AP", n=0)
+    for n in (0, True, 2.5):
+        with pytest.raises(InvalidInputError, match=f"n, step, p0: expected finite numbers .*, n whole, got {n},"):
+            local_optimality(model, train, "AP", n=n)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="weights other than 0"):
         local_optimality(Linear(np.zeros(8)), train, "AP")
     with pytest.raises(InvalidInputError, match=r"weights: expected \d+ numbers, got shape \(2,\)"):
