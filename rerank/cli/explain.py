@@ -80,7 +80,7 @@ def command(
         if dependence is None:
             if data is None and measures:
                 raise click.UsageError(
-                    "-m: expected DATA to measure the model on, got none. Name data, or leave it out"
+                    "-m: expected DATA to measure the model on, got none. Name data, or leave -m out."
                 )
             write_account(rerank.model_card(model, data, measures=measures), output or "-")
         elif data is None:

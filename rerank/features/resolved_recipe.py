@@ -1,4 +1,4 @@
-"""The recipe of an extraction with explicit names: of what the index and the records of the extraction have."""
+"""The recipe of an extraction with explicit names in place of defaults: those that the index and its records have."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -62,7 +62,7 @@ class Records:
 
 
 def resolved(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe:
-    """Return the recipe with explicit names: of what the index and the records have."""
+    """Return the recipe with explicit names in place of defaults: those that the index and the records have."""
     found = {
         "vectors": None if records.vectors is None else records.vectors.checksum,
         "encoder": None if records.encoded is None else records.encoded.name,
@@ -90,7 +90,7 @@ def _resolved(
 
     known      what the index and the records have: fields, numbers, functions and other runs
     made_with  checksums, and the name of the encoder
-    spaces     of vectors, but for that of the encoder
+    spaces     names of the spaces of vectors, without the space of the encoder
     passages   those of the index
     """
     names = dict(known)
@@ -124,10 +124,10 @@ def _resolved(
 
 
 def _usable_functions(recipe: Recipe, forward: ForwardIndex, documents: Documents | None) -> tuple[str, ...]:
-    """Return the names of the functions that can be called: of those over documents none, if the index stores none."""
+    """Return the names of the functions that can be called; those over documents only if the index stores documents."""
     unusable = [name for name, function in FUNCTIONS.items() if function.over == "document"]
     if unusable and documents is not None:
-        first = np.array([np.argmax(forward.doc_ids != "")])  # that is not deleted
+        first = np.array([np.argmax(forward.doc_ids != "")])  # the first document that is not deleted
         unusable = unusable if documents(first)[0] is None else []
     named = [name for name in recipe.functions or () if name in unusable]
     if named:
@@ -148,11 +148,10 @@ def check_resources(recipe: Recipe, found: Mapping[str, str | None]) -> None:
     for what, name in found.items():
         made_with = getattr(recipe, what)
         space = {"vectors": LSI, "encoder": ENCODER}.get(what)
-        families = {name: family(name) for name in recipe.families or ()}
         needed = [
             name
-            for name, member in families.items()
-            if (member.needs_history if space is None else member.needs_space == space)
+            for name in recipe.families or ()
+            if (family(name).needs_history if space is None else family(name).needs_space == space)
         ]
         named = f"the {what} {'' if what == 'encoder' else 'of checksum '}"
         if name is None and (made_with is not None or needed):

@@ -25,7 +25,7 @@ def records(
 ) -> Iterator[tuple[int, Parsed]]:
     """Yield the line and the record of all lines but comments, blank ones, and a first one of the columns' names.
 
-    Without any, `expected` were expected.
+    `expected` names the records in the error for a file that has none.
     """
     lines = filled_lines(path, comments="#")
     first = list(islice(lines, 2))

@@ -21,6 +21,7 @@ from rerank.files.corpus import corpus_files
 from rerank.files.markup import refuse_stray
 from rerank.files.source import MOST_BYTES, open_source, text_lines
 
+# What Anserini indexes.
 ELEMENTS = (
     "TEXT",
     "HEADLINE",
@@ -32,7 +33,7 @@ ELEMENTS = (
     "DATE",
     "LP",
     "LEADPARA",
-)  # that Anserini indexes
+)
 _SKIPPED_FOLDERS = frozenset(["cr", "dtd", "dtds"])
 _BLOCK = 1 << 20
 _HAS_DOC = re.compile(rb"<doc[\s>]", re.IGNORECASE)
@@ -42,7 +43,7 @@ _DOCNO_END = re.compile(r"</docno\s*>", re.IGNORECASE)
 _TAG = re.compile(rf"<(/?)({'|'.join(ELEMENTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
 
 
-# What stray text is refused with; the blanks have 0x1a, the end of file in DOS.
+# Arguments of `refuse_stray`; the blanks include 0x1a, the end of file in DOS.
 _WITHIN = ("text within <DOC> and </DOC>", "Enclose or remove it", " \t\r\n\x1a")
 
 
@@ -100,7 +101,7 @@ class SgmlFiles:
 
 
 def sgml_files(path: str | Path) -> SgmlFiles:
-    """Return the files of a corpus by what becomes of them."""
+    """Return the files of a corpus: those that are read, and those that are skipped."""
     path = Path(path)
     sorted_files = SgmlFiles([], [], [])
     for file in corpus_files(path):

@@ -166,7 +166,11 @@ def _collection(statistics: Statistics, passages: str | None) -> TextCollection:
 def own_collection(documents: Any) -> TextCollection:
     """Return a collection whose statistics are those of the texts of each call, with the fields of some documents."""
     given = documents.values() if isinstance(documents, Mapping) else documents
-    mappings = [document for document in given if isinstance(document, Mapping)]
+    mappings = [
+        {name: value for name, value in document.items() if isinstance(name, str)}
+        for document in given
+        if isinstance(document, Mapping)
+    ]
     fields = {CONTENTS, *(name for document in mappings for name in _own_fields(document))}
     values = [each for document in mappings for each in document.items()]
     numbers = {name for name, value in values if isinstance(value, Real) and not isinstance(value, bool)}

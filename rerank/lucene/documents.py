@@ -16,7 +16,7 @@ from rerank.lucene.shards import shard_of
 from rerank.runtime.fields import has_split_words, is_unicode
 from rerank.runtime.json_text import check_nesting
 from rerank.runtime.progress import track
-from rerank.types.data_frames import frame_rows, is_frame, is_missing, is_row_number, names_of, number_of
+from rerank.types.data_frames import frame_rows, is_frame, is_missing, is_row_number, is_whole, names_of, number_of
 from rerank.types.ids import MOST_LETTERS
 from rerank.types.retriever import CONTENTS
 
@@ -107,7 +107,7 @@ class _DocumentReader:
                 raise InvalidInputError(f"{what}: expected a list of names, got the text {names!r}. Pass [{names!r}].")
         self._n_documents = 0
         self._location = "documents"  # of the current document: its file and line, or its number
-        self._chosen = None if fields is None else tuple(name for name in fields if name != CONTENTS)
+        self._chosen = None if fields is None else tuple(dict.fromkeys(name for name in fields if name != CONTENTS))
         self._chosen_numbers = None if numbers is None else tuple(numbers)
         self._seen: dict[str, None] = {}  # fields
         self._seen_numbers: set[str] = set()
@@ -227,7 +227,7 @@ class _DocumentReader:
 
     def _id(self, document: Mapping[str, Any]) -> str:
         doc_id = document.get("id")
-        if isinstance(doc_id, int | np.integer) and not isinstance(doc_id, bool):
+        if is_whole(doc_id):
             doc_id = str(doc_id)
         if not isinstance(doc_id, str) or not doc_id:
             raise self._error(f"expected an 'id' (text or a whole number), got {doc_id!r}. Give every document one")
@@ -250,6 +250,8 @@ class _DocumentReader:
             }
         names = [name for name in document if name not in (*ID_KEYS, CONTENTS) and is_text(document[name])]
         for name in names:
+            if not isinstance(name, str):
+                raise self._error(f"(id {doc_id!r}) expected field names that are text, got {name!r}. Rename it")
             if name in _RESERVED_BY_ANSERINI:
                 raise self._error(
                     f"(id {doc_id!r}) expected field names other than {_listed(_RESERVED_BY_ANSERINI)}, which Anserini "
@@ -298,7 +300,7 @@ def is_text(value: Any) -> bool:
 
 
 def field_order(name: str) -> tuple[int, str]:
-    """Return the key by which fields are ordered that no build named: title, body, then the others by their names.
+    """Return the key that orders fields where no build named them: title, body, then the others by their names.
 
     The order of an object's members has no meaning in JSON, and programs that read and write it change it.
     """

@@ -192,9 +192,10 @@ def fuse(
     """
     records = checked_runs(runs)
     weights = list(weights) if isinstance(weights, Iterable) and not isinstance(weights, str | Mapping) else weights
-    missing = missing or ("lowest" if method == "best" else "zero")
+    if missing is None:
+        missing = "lowest" if method == "best" else "zero"
     _check(len(records), method, norm, weights, k, missing, qrels)
-    chosen = norm or ("none" if method in {"rrf", "best"} else "minmax")
+    chosen = ("none" if method in {"rrf", "best"} else "minmax") if norm is None else norm
     ordered = [run.take(run.trec_order()) for run in records]
     normalized = [replace(run, scores=_normalized(run, chosen)) for run in ordered]
     if qrels is not None:
@@ -283,7 +284,7 @@ def _normalized(run: Run, norm: str) -> Floats:
 
 
 def _quotient(scores: Floats, divisors: Floats, counts: Ints, equal: Floats) -> Floats:
-    """Return the scores over their query's divisor; that of `equal` where it is 0."""
+    """Return the scores over the divisor of their query; where it is 0, the value of the query in `equal`."""
     spread = np.repeat(divisors, counts)
     return np.divide(scores, spread, out=np.repeat(equal, counts), where=spread > 0)
 
@@ -299,14 +300,14 @@ def _check(
 ) -> None:
     for what, name, known in (
         ("method", method, _METHODS),
-        ("norm", norm or "none", _NORMS),
+        ("norm", "none" if norm is None else norm, _NORMS),
         ("missing", missing, MISSING),
     ):
         if not isinstance(name, str) or name not in known:
             raise unknown_name(what, str(name), known)
     if method == "rrf" and norm not in {None, "none"}:
         raise InvalidInputError(f"norm: expected none beside rrf, which uses ranks alone, got {norm}. Drop it.")
-    if not isinstance(k, int | float | np.number) or k <= 0 or not np.isfinite(k):
+    if not isinstance(k, int | float | np.integer | np.floating) or isinstance(k, bool) or k <= 0 or not np.isfinite(k):
         raise InvalidInputError(f"k: expected a number above 0, got {shown(k)}. The paper has 60.")
     for what, value, owner, remedy in (
         ("weights", weights, "weighted", "Give one weight a run"),
@@ -337,10 +338,10 @@ class CombinedRun:
     ----------
     alpha : float
         Share of the first run's scores, the middle of the interval.
-    value : float
-        Mean of the measure over the judged queries at alpha, as `evaluate` returns it for `run`.
     low, high : float
         The ends of the interval about alpha on which the measure is best.
+    value : float
+        Mean of the measure over the judged queries at alpha, as `evaluate` returns it for `run`.
     metric : str
         The measure's name.
     run : Run
@@ -382,8 +383,8 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
 
     Returns
     -------
-    Combination
-        The weights, and the measure that they reach.
+    CombinedRun
+        The best alpha, the value of the measure that it reaches, and the run.
 
     Raises
     ------
@@ -407,7 +408,7 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
     by_id = np.lexsort((*(~key for key in sort_keys(pool.doc_ids)), pool.query))  # the larger id first
     doc_ids = id_texts(pool.doc_ids[by_id])
     query_ptr = pointers(np.bincount(pool.query, minlength=len(query_ids)))
-    a, b = (scores[by_id] for scores in pool.scores)  # contiguous: for others, the search would compile once more
+    a, b = (scores[by_id] for scores in pool.scores)  # contiguous: Numba would compile the search again for others
     judgements = qrels_of(qrels)
     judged = np.array([name in judgements for name in query_ids.tolist()]) & (np.diff(query_ptr) > 0)
     if not judged.any():

@@ -130,7 +130,7 @@ class RowFile:
 def changed_rows(
     X: NDArray[np.float32], change: Callable[[NDArray[np.float32]], NDArray[np.float32]], what: str
 ) -> NDArray[np.float32]:
-    """Return what `change` makes of the rows; of a mapped X block by block, in a temporary file.
+    """Return the rows that `change` has changed; a mapped X is changed block by block, into a temporary file.
 
     what  name of the rows in the error of a full disk
     """

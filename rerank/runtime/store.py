@@ -60,8 +60,8 @@ class Stored:
     ----------
     dtype : type
         Its NumPy type; np.str_ for text.
-    *shape : str
-        Its lengths: a number, or the name of a size, which the first array with it sets; "n+1" is one more than "n".
+    shape : tuple of str
+        Its lengths: numbers, or names of sizes, which the first array with the name sets; "n+1" is one more than "n".
     mapped : bool
         Whether it is memory-mapped; its content is checked by the kind of file.
     optional : bool
@@ -171,7 +171,7 @@ def read(path: Path, kind: Kind, notes: Sequence[Path] = ()) -> tuple[dict[str, 
 def kept(name: str, kind: Kind, make: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
     """Return the arrays of a file in the cache folder; where it is missing or damaged, those that `make` returns.
 
-    They are then written, unless there is no folder to write to: they are made again in each process.
+    The latter are then written; where there is no folder to write to, they are made again in each process.
     """
     path = cache_folder() / name
     with suppress(OSError, RerankError):

@@ -400,7 +400,7 @@ def json_response(content: object, status: int = 200) -> Response:
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    """Return the answer of an error; what is not a ServiceError is of the routing, or internal."""
+    """Return the answer of an error: a ServiceError, or a fault of the routing; any other is an internal error."""
     fault = error if isinstance(error, ServiceError) else internal()
     if isinstance(error, HTTPException) and error.status_code == 404 and fault is not error:
         fault = ServiceError(404, "path", "a known path", "another one", "Look at /openapi.json.")

@@ -34,7 +34,7 @@ DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
 
 @dataclass(frozen=True)
 class Estimate:
-    """The measure of the training on queries that no model was trained on, and that of the candidates as retrieved.
+    """The measure of models on queries that they were not trained on, and the measure of the candidates as retrieved.
 
     Parameters
     ----------
@@ -47,15 +47,14 @@ class Estimate:
     unsupervised : float or None
         Mean of the unsupervised ranking of the same documents, where models start from it.
     source : str
-        What the labels are those of: "the teacher" or "the clicks"; "" for judgements.
+        Where the labels come from: "the teacher" or "the clicks"; "" for judgements.
     without_history : float or None
-        That of the models on texts without ids, which lack features of similar judged queries; None for models without
-        such features.
+        The measure of the models on texts without ids, which lack features of similar judged queries; None for models
+        without such features.
     scorer : Gain or None
         What the scorer of the index brings; None without one.
     low, high : float
-        95 % bootstrap interval of the mean gain over the candidates, of expanded percentiles of the queries'
-        differences.
+        95 % bootstrap interval, between expanded percentiles, of the mean gain over the candidates.
 
     """
 
@@ -85,7 +84,7 @@ class Estimate:
 
     def lesson(self) -> str:
         """Return what to do where the model is not better than what needs no training; "" where it is."""
-        if self.model <= (self.unsupervised or 0.0):
+        if self.unsupervised is not None and self.model <= self.unsupervised:
             return "The model is not better than `unsupervised`: judge more queries, or use that."
         if self.model <= self.candidates:
             return "The model is not better than its candidates: judge more queries."

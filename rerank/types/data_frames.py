@@ -129,7 +129,7 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
 
 
 def _pairs(values: Any) -> list[tuple[Any, Any]] | None:
-    """Return the documents of a query with their values, of a mapping, hits of Pyserini or pairs; None of another."""
+    """Return the documents of a query with values, of a mapping, hits of Pyserini or pairs; None for anything else."""
     if isinstance(values, Mapping):
         return list(values.items())
     listed: Sequence[Any] = values if isinstance(values, list | tuple) else [None]
@@ -200,7 +200,7 @@ def plain_value(value: Any) -> Any:
 def number_of(value: Any) -> int | float | None:
     """Return a number of any type as int or float: NaN of a missing value, None of what is no number.
 
-    True is 1; numbers are what has `__float__` (Decimal, Fraction, a scalar of NumPy, Arrow, PyTorch), but text.
+    True is 1; anything but text with `__float__` is a number (Decimal, Fraction, a scalar of NumPy, Arrow, PyTorch).
     """
     value = plain_value(value)
     if value is None or type(value).__name__ in MISSING:

@@ -123,7 +123,7 @@ def _plain(name: str) -> str:
 
 
 def _part_of(names: Iterable[str], others: set[str]) -> re.Match[str] | None:
-    """Return the first id that is that of a part of another document; its group 1 is that document's."""
+    """Return the match of the first id that names a part of another document; group 1 is the id of that document."""
     found = map(_PART.fullmatch, names)
     return next((part for part in found if part is not None and part[1] in others), None)
 

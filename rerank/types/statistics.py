@@ -2,14 +2,15 @@
 
 Features of texts that no index holds need nothing else of an index. A model file holds them as one compressed table:
 
-    lengths of the terms in bytes, uint32; the terms; and for each field document frequencies, uint32, and what
-    collection frequencies are above them, uint64
+    lengths of the terms in bytes, uint32; the terms; and for each field document frequencies, uint32, and collection
+    frequencies less document frequencies, uint64
 
 Where features need vectors of terms, float32, these are a second table, which is read when texts come: a process that
 ranks documents of an index does not wait for them.
 
-The bytes of numbers are in planes, the lowest of all first, which zlib compresses well. The fingerprint has a checksum
-of terms and document frequencies: a table of another collection, or a damaged one, is refused.
+Numbers are stored in planes of bytes, first the lowest byte of every number, which zlib compresses well. The
+fingerprint has a checksum of terms and document frequencies: a table of another collection, or a damaged one, is
+refused.
 """
 
 from __future__ import annotations
@@ -193,7 +194,7 @@ class Statistics:
         )
 
     def _field(self, name: str, has_positions: bool, columns: _Columns) -> FieldArrays:
-        """Return the arrays of a field without documents; its tokens are where the positions of the first begin."""
+        """Return the arrays of a field without documents; its number of tokens is all that `position_ptr` holds."""
         counts = self.fingerprint["fields"][name]
         doc_freq = columns.numbers("<u4").astype(np.int32)
         collection_freq = doc_freq.astype(np.int64) + columns.numbers("<u8").astype(np.int64)
@@ -263,6 +264,6 @@ def _packed(table: bytes) -> str:
 
 
 def _planes(values: NDArray[Any], dtype: str) -> bytes:
-    """Return the bytes of numbers, the lowest of all first."""
+    """Return the bytes of numbers in planes, first the lowest byte of every number."""
     stored = np.asarray(values).astype(dtype)
     return np.ascontiguousarray(stored.view(np.uint8).reshape(-1, stored.itemsize).T).tobytes()

@@ -44,7 +44,7 @@ class Scorer:
 
     @classmethod
     def of(cls, scorer: Scorer | str | Callable[[str, list[str]], Any]) -> Scorer:
-        """Return a scorer as it is, or that of a function or a name.
+        """Return a scorer as it is, or make one of a function or a name.
 
         Parameters
         ----------

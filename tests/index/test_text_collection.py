@@ -126,6 +126,11 @@ def test_texts_that_cannot_be_ranked_are_refused(model_path: Path, documents: An
         rerank.rerank_texts(model_path, "amber", documents)
 
 
+def test_names_of_fields_that_are_no_text_are_refused_with_the_statistics_of_the_texts_alone() -> None:
+    with pytest.raises(InvalidInputError, match=r"expected fields of the index \(contents, text\), got 1"):
+        rerank.rerank_texts("unsupervised", "amber", [{1: "amber"}, {"text": "amber", 2: 3}])
+
+
 def test_a_model_that_needs_an_index_is_refused_without_one(
     index: rerank.Index, collection: Tiny, model_path: Path
 ) -> None:

@@ -181,6 +181,7 @@ def test_build_counts_and_logs_empty_documents(tmp_path: Path, caplog: pytest.Lo
             r"number 1: \(id 'a'\) expected a text field or 'contents', got 'id', 'year'. ",
         ),
         ([{"id": "a", "contents": 3}], r"expected text in field 'contents', got int. "),
+        ([{"id": "a", 5: "x", "title": "y"}], r"expected field names that are text, got 5\. Rename it"),
         ([{"id": "a", "raw": "x"}], r"which Anserini keeps for itself, got 'raw'. Rename it"),
         (["a"], r"number 1: expected a mapping with 'id' and text, got str. "),
         (5, r"documents: expected dicts or a file, got 5\. Pass a list of dicts"),

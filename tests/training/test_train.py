@@ -225,6 +225,7 @@ def test_default_starts_from_the_unsupervised_sum_over_a_union(index: rerank.Ind
     assert f"candidates {estimate.candidates:.4f}, unsupervised {estimate.unsupervised:.4f}, model" in str(estimate)
     assert estimate.lesson() == ""
     assert "not better than `unsupervised`" in replace(estimate, model=estimate.unsupervised).lesson()
+    assert "not better than its candidates" in replace(estimate, model=0.0, unsupervised=None).lesson()
     run = rerank.rerank(index, model, collection.topics)
     assert len(run) == len(collection.topics)
     texts = [f"{collection.topics['q0']} in a title", "nothing of it"]

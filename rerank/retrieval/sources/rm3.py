@@ -86,13 +86,13 @@ def _add_scores(term_ptr, docs, freqs, terms, weights, saturation, out):
 def _expanded(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedTerms:
     """Return (1 - s) * q / |q|_1 + s * p / |p|_1, with p the best terms of the relevance model of some documents.
 
-    That is p(t) = sum over documents of w * tf / len of each term; w = 1 / log2(rank + 1), of sum 1. The best terms are
-    those of the greatest weight that at most a tenth of the documents hold, ties by term number.
+    p(t) = sum over the documents of w * tf / len, w = 1 / log2(rank + 1), divided by the sum of all w. The best terms
+    are those of the greatest weight that at most a tenth of the documents hold, ties by term number.
     """
     terms, query_weights = query
     docs = docs[field.lengths[docs] > 0]
     weights = 1.0 / array_log2(np.arange(len(docs)) + 2.0)
-    weights = weights / max(weights.sum(), 1e-300) / np.maximum(field.lengths[docs], 1)
+    weights = weights / weights.sum() / field.lengths[docs]
     model_terms, model = _term_sums(field, docs, weights)
     most = max(MAX_DOC_SHARE * field.n_docs_with, 1.0)
     rare = np.flatnonzero((field.doc_freq[model_terms] <= most) & (model > 0.0))
