@@ -36,6 +36,7 @@ from rerank.types import RankingData
 from rerank.types.data_frames import DOC_ID, LABEL, QUERY_ID, MappingFrame
 from rerank.types.ranking_data import (
     BASE_SCORE,
+    NOT_FEATURES,
     WEIGHT,
     pair_columns,
     read_pairs,
@@ -55,10 +56,12 @@ def read_parquet(path: str | Path, mapped: bool = False) -> RankingData:
         about = of_line(path, None, _about, file.schema_arrow.metadata or {})
         table = RowTable(RowFile(f"the features of {path}") if mapped else [])
         first = 0
-        names: tuple[str, ...] = ()
+        columns = tuple(name for name in file.schema_arrow.names if name not in NOT_FEATURES)
+        # None: `read_pairs` chooses them by the first batch, for all: another batch might say something else
+        names = columns if columns == about["features"] else None
         for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
             values = {name: _values(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
-            query_ids, doc_ids, X, names, numbers = of_line(path, None, read_pairs, MappingFrame(values, first))
+            query_ids, doc_ids, X, names, numbers = of_line(path, None, read_pairs, MappingFrame(values, first), names)
             if batch.num_rows:
                 table.append(query_ids.tolist(), doc_ids.tolist(), numbers, X)
             first += batch.num_rows

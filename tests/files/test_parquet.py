@@ -159,6 +159,19 @@ def test_metadata_that_were_changed_are_refused(tmp_path: Path) -> None:
         read_data(tmp_path / "d.parquet")
 
 
+@pytest.mark.parametrize("mapped", [False, True])
+def test_all_batches_have_the_same_features(tmp_path: Path, mapped: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column `index` holds numbers of rows in the first batch alone, or is a feature that the metadata name."""
+    monkeypatch.setattr(format_module, "ROWS_AT_ONCE", 2)
+    data = read_data(_table(tmp_path / "d.parquet", label=None, f=None, index=[0, 1, 1], g=[0.5, 1.5, 2.5]), mapped)
+    assert data.feature_names == ("g",)
+    np.testing.assert_array_equal(data.X, [[0.5], [1.5], [2.5]])
+    named = replace(small_data(), feature_names=("index", *small_data().feature_names[1:]))
+    named.X[:, 0] = np.arange(named.n_rows)
+    write_data(named, tmp_path / "named.parquet")
+    assert_same(read_data(tmp_path / "named.parquet", mapped), named)
+
+
 def test_recipe_of_other_features_is_not_that_of_the_data(tmp_path: Path) -> None:
     members = {"version": 1, "features": ["f", "g"], "recipe": {"a": 1}, "fingerprint": {"b": 1}}
     data = read_data(_table(tmp_path / "d.parquet", {"rerank": json.dumps(members)}))
