@@ -88,7 +88,7 @@ def write_documents(
     if is_frame(documents):
         frame: Any = documents
         counts = {str(name) for name in names_of(frame) if is_row_number(name, frame[name])}
-        counts -= {*(fields or ()), *(numbers or ())}
+        counts -= {*(reader._chosen or ()), *(reader._chosen_numbers or ())}
         documents = frame_rows(frame)
         if counts:
             documents = [{name: value for name, value in row.items() if name not in counts} for row in documents]

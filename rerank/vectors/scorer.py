@@ -94,9 +94,10 @@ class Scorer:
                 scores[unknown] = self._called(query, [texts[row] for row in unknown])
             except Exception as error:  # whatever a user's function raises: the answer comes in the model's order
                 log.warning("scorer %s: no scores of %d texts: %s.", self.name, len(unknown), exception_text(error))
-            if len(self.known) + len(unknown) > MOST_SCORES:
-                self.known.clear()
-            self.known.update({keys[row]: float(scores[row]) for row in unknown})
+            else:
+                if len(self.known) + len(unknown) > MOST_SCORES:
+                    self.known.clear()
+                self.known.update({keys[row]: float(scores[row]) for row in unknown})
         return scores
 
     def _called(self, query: str, texts: list[str]) -> Floats:

@@ -58,6 +58,7 @@ def test_scores_are_missing_when_a_scorer_fails_or_is_late(
     with caplog.at_level(logging.WARNING):
         scores = scorer.scores("q", ["a", "b"])
     assert np.isnan(scores).all()
+    assert scorer.known == {}
     assert "scorer s: no scores of 2 texts: " in caplog.text
     assert message in caplog.text
 

@@ -204,7 +204,8 @@ def test_build_takes_frames_and_numbers_of_numpy(tmp_path: Path, caplog: pytest.
     forward = open_forward(tmp_path / "frame")
     assert (sorted(forward.doc_ids.tolist()), list(forward.numbers)) == (["1", "3"], ["year"])
     assert "Empty documents left out of the index: 1 " in caplog.text
-    for numbers, kept in ((None, ["year"]), (["index"], ["index"])):  # numbers of rows are none of documents
+    # numbers of rows are none of documents
+    for numbers, kept in ((None, ["year"]), (["index"], ["index"]), (iter(["index"]), ["index"])):
         build_index(frame.reset_index(), tmp_path / "numbered", numbers=numbers, overwrite=True)
         assert list(open_forward(tmp_path / "numbered").numbers) == kept
     values = {"count": np.int64(2), "share": np.float32(0.5), "names": ["a", None], "price": Decimal("1")}
