@@ -39,7 +39,7 @@ def records(
 
 
 def tab_columns(content: str, expected: str, *numbers: int) -> list[str]:
-    """Return the columns of a line, between tabs without blanks around them; there are as many as one of `numbers`."""
+    """Return the columns of a line between tabs, without blanks around them; `numbers` says how many there may be."""
     columns = [column.strip(WHITE_SPACE) for column in content.split("\t")]
     if len(columns) not in numbers:
         raise LineFault(f"expected {expected} with tabs between them, got {len(columns)}. Put one tab between two.")

@@ -117,7 +117,7 @@ class _DocumentReader:
         self._left_out: dict[str, str] = {}  # by field: the type of its first value that is neither text nor a number
         self._ids: set[str] = set()
         self._has_text = False
-        self._without_text: InvalidInputError | None = None  # the error of the first document without
+        self._without_text: InvalidInputError | None = None  # the error of the first document without text
 
     def line(self, document: Mapping[str, Any]) -> tuple[str, str]:
         """Return the id and the JSON line of a document."""

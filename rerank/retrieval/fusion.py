@@ -9,8 +9,8 @@ missing  a document that a run does not hold adds nothing (`zero`, as in ranx), 
          that its query has there (`lowest`); a run without the query adds 0 either way
 best     the weights are chosen on the qrels that are given: a figure on those qrels is a figure on training data
 
-minmax and zscore are those of a recipe's features but for equal scores, which are 0 there: a feature says what sets the
-documents apart, and what is not retrieved is missing (rerank/features).
+minmax and zscore are those of a recipe's features except for equal scores, which are 0 there: a feature says what sets
+the documents apart, and the feature of a document that is not retrieved is missing (rerank/features).
 
 References
 ----------

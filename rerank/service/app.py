@@ -99,9 +99,9 @@ RESIDENT = Gauge(
 
 
 class Batcher:
-    """A bounded queue of jobs, and the thread that computes them; `answer` sets `answer` or `fault` of each job.
+    """A bounded queue of jobs, and the thread that computes them by calling the function `answer`.
 
-    All but `answer` runs on the event loop.
+    The function sets `answer` or `fault` of each job. Everything else runs on the event loop.
     """
 
     def __init__(self, answer: Callable[[Sequence[Job]], None], limits: Limits) -> None:

@@ -123,7 +123,7 @@ class FoldHistories(FoldData):
 
 
 class Workers(Protocol):
-    """What calls a function for each of some items, in this process or on a cluster: an index, `InProcess`."""
+    """Calls a function for each of some items, in this process or on a cluster: an index, or `InProcess`."""
 
     def map_items(
         self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str
@@ -183,7 +183,7 @@ def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try],
 
 
 def predicted(model: Ranker, unseen: RankingData) -> Floats:
-    """Return the scores of held-out queries, (n_rows,); a run that the model was started from has theirs, too."""
+    """Return the scores of held-out queries, (n_rows,); a run that the model starts from has scores of them, too."""
     return model.predict(unseen, base=given_base(model.base) if isinstance(model.base_, OtherRunBase) else None)
 
 

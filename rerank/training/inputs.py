@@ -90,9 +90,9 @@ class TrainingInputs:
     def of_folds(
         self, run: Run, k: int | None, data: RankingData, folds: Mapping[str, int]
     ) -> Callable[[int], FoldData]:
-        """Return what returns the data of a fold, in which held-out queries are not in the history.
+        """Return a function that returns the data of a fold, whose history does not hold the held-out queries.
 
-        data  of `data`, with the history of all queries: one that is learned here, or that of the index
+        data  what the method `data` returned, with the history of all queries
         """
         history = self.index.history
         if history is None or not any(name.startswith(HISTORY_PREFIX) for name in data.feature_names):
@@ -106,7 +106,7 @@ class TrainingInputs:
         return FoldHistories.of(FoldData(data, None, run), others, features)
 
     def as_texts(self, data: RankingData, sources: Candidates) -> RankingData | None:
-        """Return the features of BM25's first documents, computed among these alone, as those of texts are.
+        """Return the features of BM25's first documents, computed among these alone, as the features of texts are.
 
         None for a recipe with runs, which texts do not have, and for data without a recipe.
         """
@@ -122,7 +122,7 @@ class TrainingInputs:
 
 
 def check_base(base: Any, rows: RankingData) -> None:
-    """Refuse a base without a feature or a query of rows; warn of a model that has learned from one.
+    """Refuse a base that lacks a feature or a query of the rows; warn of a model that has learned from such a query.
 
     The features of the rows need not be computed.
     """
@@ -142,7 +142,8 @@ def warn_of_known(base: Ranker, rows: RankingData) -> None:
     if known:
         text = (
             "base: expected a model of other queries, got one whose history has the ids of %d of these %d: if they are "
-            "the same, its figures, and those of what starts from it, are too high. Train the base on other queries."
+            "the same queries, its figures, and those of models that start from it, are too high. Train the base on "
+            "other queries."
         )
         log.warning(text, len(known), len(rows))
 

@@ -130,7 +130,7 @@ def contribution_forest(forest: Forest) -> ContributionForest:
 def _edges(forest: Forest, leaf_count: Floats) -> tuple[NDArray[np.void], Floats, Floats, Ints]:
     """Return the edges of all trees, parents first, and three numbers of each, (n_edges,).
 
-    share        product of the shares of the edges that test this edge's feature, of the path to its end
+    share        product of the shares of the edges that test this edge's feature on the path to its end
     share_above  the same without this edge
     depth        distinct features of the path
     """

@@ -27,7 +27,7 @@ from rerank.types import FieldArrays, Floats, Ints, pointers
 from rerank.types.forward import counted_terms
 
 WeightedTerms = tuple[Ints, Floats]  # term numbers and weights
-DOCUMENTS = 10  # that a query is expanded by
+DOCUMENTS = 10  # first documents, whose terms expand a query
 RM3_TERMS = 20
 SHARE = 0.5
 
