@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 from rerank.errors import FileFormatError, InvalidInputError, log, shown
 from rerank.files.irds import PREFIX, data_set_entries, data_set_name, default_text, joined_fields
-from rerank.files.json_lines import json_objects
+from rerank.files.json_lines import ID_KEYS, json_objects
 from rerank.files.line_records import id_text
 from rerank.files.source import (
     BYTE_ORDER_MARK,
@@ -40,7 +40,6 @@ from rerank.files.source import (
     refuse_others,
 )
 
-ID_KEYS = ("id", "_id", "pid", "docid", "doc_id", "docno")  # a passage of MS MARCO v2 has the `docid` of its document
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 BEIR = ("corpus.jsonl", "queries.jsonl")  # a folder with both is one of BEIR
 _ASKED = re.compile(r"(^|[^a-z])(quer(y|ies)|topics?|qrels?)[^a-z]")  # in names of files that are no documents

@@ -13,6 +13,8 @@ from rerank.runtime.json_text import ParseFault, check_nesting, parse_json
 
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[\s,]*")
+# Of documents; a passage of MS MARCO v2 has the `docid` of its document.
+ID_KEYS = ("id", "_id", "pid", "docid", "doc_id", "docno")
 # Where answers have hits: of Elasticsearch, OpenSearch, Solr, Vespa, Typesense, Meilisearch, Qdrant, Azure, Pinecone.
 _HITS = (
     ("hits", "hits"),
@@ -44,15 +46,17 @@ def json_object(content: str) -> dict[str, Any]:
 def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line number and the object of every line of a JSONL file; blank lines are skipped.
 
-    A file that holds an array of objects, or objects over several lines, is read as a whole. What a search engine found
-    are the objects of its answer.
+    A file that holds an array of objects, or objects over several lines, is read as a whole. In the answer of a search
+    engine, the objects are its hits.
     """
     return objects_of_lines(path, text_lines(path, encoding))
 
 
 def hits_of(members: Any) -> list[Any]:
-    """Return the hits in the answer of a search engine; another object alone."""
-    for path in _HITS if "id" not in members and "_id" not in members else ():
+    """Return the hits in the answer of a search engine; any other object, as one with an id, alone."""
+    if any(key in members for key in ID_KEYS):
+        return [members]
+    for path in _HITS:
         found: Any = reduce(
             lambda inside, name: inside.get(name) if isinstance(inside, Mapping) else None, path, members
         )
@@ -62,7 +66,7 @@ def hits_of(members: Any) -> list[Any]:
 
 
 def objects_of_lines(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield what `json_objects` does of the lines of a file."""
+    """Yield what `json_objects` yields, from the lines of the file."""
     return ((line, each) for line, members in _objects_of_lines(path, lines) for each in hits_of(members))
 
 
@@ -95,7 +99,10 @@ def is_json_line(content: str) -> bool:
 
 
 def _objects_of_text(path: Path, line: int, content: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line and the object of each part of a text that begins at a line, of its array or not."""
+    """Yield line and object of each part of a text: of an array, or of objects one after the other.
+
+    line  the line of the file at which the text begins
+    """
     try:
         check_nesting(content)
     except ParseFault as fault:

@@ -69,7 +69,7 @@ Row = tuple[int, float, str, str, float, float, str, bytes]  # what `_row` retur
 
 @dataclass
 class Header:
-    """The content of the comment lines before the first row; `line` is that of the last one.
+    """The content of the comment lines before the first row; `line` is the number of the last one.
 
     first  number of the first feature, None where no comment says it
     """

@@ -83,9 +83,9 @@ class Layout:
     query, doc : int
         Indices of the columns with the query id and the document id.
     fewer : sequence of tuple of str
-        Names of the columns of files whose first row has fewer, and which may begin with their names.
+        Names of the columns of files with fewer columns, which may begin with a line of names.
     other : pattern of bytes and bytes, optional
-        Rows of another form, and what makes those of this layout of them.
+        Pattern of rows of another form, and the replacement that turns them into rows of this layout.
 
     """
 
@@ -115,7 +115,9 @@ class Layout:
         doc = first_column(names, DOC_ID)
         if doc is None or not found:
             return None
-        query = first_column(names, QUERY_ID) or 0
+        query = first_column(names, QUERY_ID) or 0  # the first column may have any name
+        if query in (doc, *found):
+            return None
         made = replace(self, columns=tuple(names), query=query, doc=doc, value=found[0], extra=False, fewer=())
         has_ranks = plain_name(names[found[0]]) == RANK
         return replace(made, dtype=np.int64, parse=parse_rank, expected="a rank from 1") if has_ranks else made

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rerank.errors import FileFormatError, shown
-from rerank.files.corpus import ID_KEYS, pop_id
-from rerank.files.json_lines import json_objects
+from rerank.files.corpus import pop_id
+from rerank.files.json_lines import ID_KEYS, json_objects
 from rerank.files.source import of_line
 
 QUERY_KEYS = ("qid", "query_id")

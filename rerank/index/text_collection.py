@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from rerank.errors import ModelMismatchError, log
-from rerank.files.corpus import ID_KEYS
+from rerank.files.json_lines import ID_KEYS
 from rerank.index.bound_model import BoundModel
 from rerank.index.checks import model_recipe
 from rerank.index.collection import Collection

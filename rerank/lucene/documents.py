@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, log, shown, unknown_name
-from rerank.files.corpus import ID_KEYS, of_hit
+from rerank.files.corpus import of_hit
+from rerank.files.json_lines import ID_KEYS
 from rerank.lucene.shards import shard_of
 from rerank.runtime.fields import has_split_words, is_unicode
 from rerank.runtime.json_text import check_nesting

@@ -185,9 +185,15 @@ class Searcher(Analyser, AbstractContextManager["Searcher"]):
         return {"handle": self._handle, "index": str(self.folder)}
 
 
+def _is_count(value: Any) -> bool:
+    """Return whether a value is a whole number from 1 that Java's int holds."""
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    return is_number and 1 <= value < 2**31 and value == int(value)
+
+
 def check_hits(k: int) -> None:
     """Refuse a number of hits that is not a whole number from 1."""
-    if not isinstance(k, int | float | np.number) or not 1 <= k < 2**31 or k != int(k):
+    if not _is_count(k):
         raise InvalidInputError(f"k: expected a whole number of hits from 1, got {shown(k)}. Pass e.g. 1000.")
 
 
@@ -195,7 +201,7 @@ def java_threads(threads: int | None) -> int:
     """Return a number of threads for Java: one per core for None."""
     if threads is None:
         return cores()
-    if not 1 <= threads < 2**31 or threads != int(threads):
+    if not _is_count(threads):
         raise InvalidInputError(
             f"threads: expected a whole number from 1, got {shown(threads)}. Leave it out for one a core."
         )

@@ -9,7 +9,8 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from rerank.errors import InvalidInputError, check_known, shown
-from rerank.files.corpus import ID_KEYS, text_of
+from rerank.files.corpus import text_of
+from rerank.files.json_lines import ID_KEYS
 from rerank.files.line_records import finite_number
 from rerank.lucene.documents import field_order, is_text, joined_texts
 from rerank.runtime.fields import is_unicode

@@ -39,7 +39,7 @@ class P(BinaryMeasure):
     needs_cutoff: ClassVar[bool] = True
 
     def sizes(self, lists: RankedLists) -> Floats:
-        """Return by what the number of relevant documents of each query is divided."""
+        """Return the number that each query's number of relevant documents is divided by."""
         return np.full(lists.n_queries, float(self.cutoff or 1))  # needs_cutoff: there is one
 
     def scores(self, lists: RankedLists) -> Floats:
@@ -151,10 +151,10 @@ def mean_interpolated(
         highest[start:end] = np.maximum.accumulate(highest[start:end][::-1])[::-1]
     all_relevant = n_relevant(lists, rel)
     total = np.zeros(lists.n_queries)
-    for recall in (
-        recalls
-    ):  # 0 where a list does not reach it; in this order, while the order of np.sum depends on the number of queries
+    # In a loop, for one order of the sum: np.sum has another one for another number of queries.
+    for recall in recalls:
         n_hits = np.floor(recall * all_relevant + (0.5 if rounding == NEAREST else 0.9)).astype(np.int64)
         position = hit_ptr[:-1] + np.maximum(n_hits, 1) - 1
+        # A list that does not reach the level adds 0.
         total += np.where(position < hit_ptr[1:], highest[np.minimum(position, len(highest) - 1)], 0.0)
     return total / len(recalls)

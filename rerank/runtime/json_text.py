@@ -54,7 +54,7 @@ def check_nesting(text: str) -> None:
     if text.count("[") + text.count("{") <= MOST_NESTED:
         return
     brackets = (token[0] for token in _BRACKETS.findall(text) if token[0] in "[{]}")
-    if max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets)) > MOST_NESTED:
+    if max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets), default=0) > MOST_NESTED:
         raise ParseFault("brackets nested too deep")
 
 

@@ -28,7 +28,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from rerank.errors import shown
-from rerank.files.corpus import ID_KEYS, of_hit
+from rerank.files.corpus import of_hit
+from rerank.files.json_lines import ID_KEYS
 from rerank.lucene.documents import is_text
 from rerank.lucene.text_documents import of_store
 from rerank.rankers.cutoff import Cutoff

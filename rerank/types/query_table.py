@@ -285,7 +285,8 @@ def _chosen(what: str, given: ArrayLike, n: int) -> Ints:
     numbers = np.asarray(given)
     if numbers.dtype == np.bool_ and numbers.shape == (n,):
         return np.flatnonzero(numbers)
-    if numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < 0 or numbers.max() >= n):
+    is_outside = numbers.size and (numbers.dtype.kind not in "iu" or numbers.min() < 0 or numbers.max() >= n)
+    if numbers.ndim != 1 or numbers.dtype == np.bool_ or is_outside:
         raise InvalidInputError(
             f"{what}: expected numbers from 0 to {n - 1}, or a mask of {n}, got {shown(given)}. Correct them; of ids "
             "of queries, pass query_numbers(ids)."

@@ -147,7 +147,7 @@ class Passages:
     stride: int = 100
 
     def __post_init__(self) -> None:
-        if not 1 <= self.stride <= self.window <= MOST_WORDS:
+        if _FORM.fullmatch(str(self)) is None or not 1 <= int(self.stride) <= int(self.window) <= MOST_WORDS:
             raise InvalidInputError(f"passages: expected {PASSAGE_RULE}, got {shown(str(self))}. {PASSAGE_EXAMPLE}")
 
     def __str__(self) -> str:
@@ -189,7 +189,7 @@ class Passage(NamedTuple):
     score : float
         BM25 of the passage for the query; 0 where it holds no word of the query.
     begin, end : int
-        The characters of the field that it consists of, from `begin` to before `end`.
+        Its first character in the field, and the character after its last one.
 
     """
 

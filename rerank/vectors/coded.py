@@ -1,7 +1,7 @@
-"""Vectors in eight bits a dimension, which show of most documents that they are not among the nearest of a query.
+"""Vectors in eight bits a dimension: they exclude most documents from being among the nearest of a query.
 
 A document's vector of d dimensions, divided by its norm, is u = s c + r, with a step s and whole numbers c from -127 to
-127, so that |r| is s sqrt(d) / 2 at most. That of a query is v = t b + w, with whole numbers b of 16 bits. Their cosine
+127, so that |r| is s sqrt(d) / 2 at most. A query's vector is v = t b + w, with whole numbers b of 16 bits. The cosine
 u v differs from s t (c b) by |r| + |w| (1 + |r|) at most. Products of whole numbers are faster than those of float32
 (`benchmarks nearest`).
 """
@@ -55,7 +55,7 @@ class CodedVectors(NamedTuple):
     def possible(self, query: NDArray[np.float32], k: int) -> Ints:
         """Return the documents that may be among the k of the greatest cosine above 0, ascending.
 
-        A document is left out where the cosines of k others are surely greater, when rounded to six digits, too.
+        A document is left out only where the cosines of k others are certainly greater, even rounded to six digits.
         """
         n_docs, dimensions = self.codes.shape
         if n_docs <= max(k, _FEW):

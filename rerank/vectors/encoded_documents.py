@@ -55,7 +55,7 @@ def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> 
 
 
 def _dimensions(encoder: Encoder, n_docs: int, texts: Texts) -> int:
-    """Return the length of the first document's vector that has a text, 1 where none has."""
+    """Return the length of the vector of the first document with a text, 1 where none has one."""
     for first in range(0, n_docs, _BLOCK):
         some = [text for text in texts(np.arange(first, min(first + _BLOCK, n_docs))) if text.strip()]
         if some:

@@ -1,6 +1,7 @@
 """Vectors of an index: learned from its documents, kept in memory or in a memory-mapped file.
 
-A space of vectors: each term has one, and a query or a field of a document is the weighted sum of its terms'.
+A space of vectors: each term has one, and the vector of a query or of a document's field is the weighted sum of the
+vectors of its terms.
 
     w(t)   (1 + ln tf) * ln(N / df); N and df are those of the whole document (`contents`)
     v(d)   sum over the terms of d of w(t) * v(t)
@@ -37,6 +38,7 @@ from rerank.runtime.llvm import LINE, prefetch
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.store import Blocks, Fault, Kind, Stored, note_path
 from rerank.types import CONTENTS, FieldArrays, Floats, ForwardIndex, Ints, pointers
+from rerank.types.data_frames import is_whole
 from rerank.types.forward import counted_terms
 from rerank.types.vocabulary import find_terms
 from rerank.vectors.svd import SparseRows, right_singular_vectors
@@ -280,7 +282,7 @@ class Vectors:
             The vectors.
 
         """
-        if not isinstance(dimensions, int | np.integer) or not 1 <= dimensions <= MOST_DIMENSIONS:
+        if not is_whole(dimensions) or not 1 <= dimensions <= MOST_DIMENSIONS:
             raise InvalidInputError(
                 f"dimensions: expected a whole number from 1 to {MOST_DIMENSIONS}, got {shown(dimensions)}. "
                 "Pass e.g. 400."

@@ -50,6 +50,7 @@ def written(folder: Path, text: str | bytes, name: str = "corpus.jsonl") -> Path
         ('{"id": "d", "text": "a", "properties": {"text": "b"}}', {"id": "d", "text": "a"}),
         ('{"id": "d", "lines": ["a", "b"], "metadata": {"title": "c"}}', {"id": "d", "lines": ["a", "b"]}),
         ('{"id": "d", "text": "a", "value": [{"text": "b"}]}', {"id": "d", "text": "a"}),
+        ('{"docno": "d", "text": "a", "matches": []}', {"id": "d", "text": "a"}),
         ('{"response": {"numFound": 1, "docs": [{"id": "d", "text": "a"}]}}', {"id": "d", "text": "a"}),
         ('{"id": "d", "hits": 5}', {"id": "d", "hits": 5}),
         ('{"id": "d", "year": 1967, "weight": 0.5}', {"id": "d", "year": 1967, "weight": 0.5}),

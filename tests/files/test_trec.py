@@ -323,6 +323,13 @@ def test_qrels_are_read_by_the_names_of_their_columns(text: str, tmp_path: Path)
     assert dict(read_qrels(written(tmp_path, text)).items()) == {"1": {"a": 2, "b": 0}}
 
 
+@pytest.mark.parametrize("names", ["docid score", "score docid", "docid rank score"])
+def test_runs_whose_names_of_columns_lack_the_query_are_refused(names: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"{names}\n1 2 3\n")
+    with pytest.raises(FileFormatError, match=rf":1: expected 6 columns .*, got {len(names.split())}\."):
+        read_run(path)
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [

@@ -133,10 +133,12 @@ def test_statistics_count_documents_and_tokens(small_index: Path, documents: lis
     [
         ({"k": 0}, r"^k: expected a whole number of hits from 1, got 0\. Pass e\.g\. 1000\.$"),
         ({"k": 1.5}, r"^k: expected a whole number"),
+        ({"k": True}, r"^k: expected a whole number of hits from 1, got True"),
         ({"k1": -1.0}, r"^k1: expected a number from 0 to 1e\+09, got -1\.0. "),
         ({"k1": float("nan")}, r"^k1: expected a number from 0 to 1e\+09, got nan. "),
         ({"b": 1.5}, r"^b: expected a number from 0 to 1, got 1\.5. "),
         ({"threads": 0}, r"^threads: expected a whole number from 1, got 0. "),
+        ({"threads": "2"}, r"^threads: expected a whole number from 1, got '2'. "),
         ({"field": "titel"}, r"^field: expected a known name, got 'titel'. Did you mean 'title'\?$"),
     ],
 )

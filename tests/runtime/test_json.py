@@ -29,5 +29,10 @@ def test_nesting_is_accepted_up_to_the_limit_and_refused_beyond() -> None:
 
 
 def test_brackets_that_are_not_nested_or_are_text_do_not_count() -> None:
-    for value in ([[]] * (3 * MOST_NESTED), ["[{" * MOST_NESTED], ['"\\\\[' * MOST_NESTED, {"]}": "\\["}]):
+    for value in (
+        [[]] * (3 * MOST_NESTED),
+        ["[{" * MOST_NESTED],
+        "[" * (MOST_NESTED + 1),
+        ['"\\\\[' * MOST_NESTED, {"]}": "\\["}],
+    ):
         assert parse_json(json.dumps(value)) == value

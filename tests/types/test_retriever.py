@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
@@ -8,7 +9,7 @@ from hypothesis import given, strategies as st
 from rerank.errors import InvalidInputError
 from rerank.runtime.codec import restored
 from rerank.types import Run
-from rerank.types.retriever import MOST_DOCUMENTS, RETRIEVERS, UNNAMED, Retriever, retriever_members
+from rerank.types.retriever import MOST_DOCUMENTS, RETRIEVERS, UNNAMED, Passages, Retriever, retriever_members
 
 positive = st.floats(0, allow_nan=False, allow_infinity=False)
 
@@ -58,3 +59,9 @@ def test_depth_of_a_retriever_comes_back_from_a_file(depth: int) -> None:
 def test_members_that_are_no_tags_are_refused(members: dict) -> None:
     with pytest.raises(InvalidInputError, match=r"retrievers?[.x]*: expected (an object|text of 1 to)"):
         restored(RETRIEVERS, {"retriever": "a", "run_retrievers": {}, **members})
+
+
+@pytest.mark.parametrize(("window", "stride"), [(200.5, 100), (True, True), ("200", "300"), (100, 200), (0, 0)])
+def test_passages_of_other_numbers_are_refused(window: Any, stride: Any) -> None:
+    with pytest.raises(InvalidInputError, match=rf"^passages: expected words of a window .*, got '{window}/{stride}'"):
+        Passages(window, stride)

@@ -354,8 +354,8 @@ def test_queries_and_rows_are_chosen_by_numbers_or_masks() -> None:
     assert len(run.select([])) == 0
 
 
-@pytest.mark.parametrize("wrong", [[2], [-1], ["a"], [True], [0.0]])
-def test_choice_of_queries_that_are_not_there_is_refused(wrong: list) -> None:
+@pytest.mark.parametrize("wrong", [[2], [-1], ["a"], [True], [0.0], 0, [[0, 1]], np.zeros(0, np.bool_)])
+def test_choice_of_queries_that_are_not_there_is_refused(wrong: object) -> None:
     with pytest.raises(InvalidInputError, match=r"^queries: expected numbers from 0 to 1, or a mask of 2, got"):
         Run.of({"a": {"x": 3.0}, "b": {"x": 1.0}}).select(wrong)
 
