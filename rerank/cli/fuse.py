@@ -17,13 +17,12 @@ from rerank.cli.options import (
 from rerank.errors import InvalidInputError
 
 METHOD = "rrf"
-SCORED = "combsum", "combmnz", "weighted", "best"
 OF_SUMS = "method", "weights", "qrels", "missing"
 WITHOUT_EFFECT = {  # a method or an option -> the options that have no effect beside it
     "--learn": OF_SUMS,
     "--model": (*OF_SUMS, "norm", "metric", "no_judged"),
     "--method rrf": ("missing", "metric", "no_judged"),
-    **{f"--method {method}": ("metric", "no_judged") for method in SCORED[:-1]},
+    **dict.fromkeys(("--method combsum", "--method combmnz", "--method weighted"), ("metric", "no_judged")),
     "--method best": ("no_judged",),
 }
 

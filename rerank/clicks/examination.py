@@ -31,7 +31,7 @@ from rerank.types import Floats, Ints
 
 ROUNDS = 500
 TOLERANCE = 1e-7
-FEW_CLICKS = 30  # of documents that moved, below which a position is told of
+FEW_CLICKS = 30  # of documents that moved, below which a note names the position
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Examination:
     theta       (n_positions,) float64
     is_assumed  (n_positions,) bool: where no clicked document connects the position with the first, theta is the click
                 rate, which takes the documents of all positions for equally attractive
-    notes       what is to be told of it
+    notes       notes on the estimates, for users
     """
 
     theta: Floats
@@ -116,9 +116,9 @@ def _connected(moved: Cells) -> Ints:
 def _examination_notes(
     is_assumed: np.ndarray, moved: Floats, impressions: Floats, clicks: Floats, reference: int
 ) -> tuple[str, ...]:
-    """Return what is to be told of the estimates."""
+    """Return the notes on the estimates."""
     few = ~is_assumed & (impressions > 0) & (moved < FEW_CLICKS) & (np.arange(len(moved)) != reference)
-    told = (
+    causes = (
         (
             is_assumed,
             f"no clicked document was shown there and at position {reference + 1}: examination is the click rate, "
@@ -127,7 +127,7 @@ def _examination_notes(
         (few, f"examination rests on fewer than {FEW_CLICKS} clicks of documents that moved."),
         ((impressions > 0) & (clicks == 0), "no clicks: examination is 0."),
     )
-    return tuple(f"position {_listed(positions)}: {note}" for positions, note in told if positions.any())
+    return tuple(f"position {_listed(positions)}: {note}" for positions, note in causes if positions.any())
 
 
 def _listed(positions: np.ndarray) -> str:

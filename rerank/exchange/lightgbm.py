@@ -35,7 +35,7 @@ from rerank.exchange.build import (
 )
 from rerank.exchange.registry import Format, FormatFault, TreeModel, cannot_say, register
 from rerank.rankers.imported_trees import saved_name
-from rerank.runtime.fields import SchemaError
+from rerank.runtime.fields import SchemaError, first_repeated
 from rerank.runtime.json_text import check_nesting
 from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, set_members
@@ -107,11 +107,12 @@ class LightGBM(Format):
 def model_text(model: TreeModel) -> str:
     """Return the text of a model."""
     names = tuple(map(saved_name, model.feature_names or ()))
-    for name in names:
-        if re.search(r"[\s\",:\[\]{}]", name) or names.count(name) > 1:
+    repeated = first_repeated(names)
+    for number, name in enumerate(names):
+        if re.search(r"[\s\",:\[\]{}]", name) or number == repeated:
             raise cannot_say(
                 "lightgbm",
-                "feature names without tabs and JSON's signs that differ with _ for blanks",
+                'feature names that hold no tab and none of ",:[]{}, and that differ when blanks are written as _',
                 shown(name),
                 "Rename it.",
             )
@@ -138,8 +139,8 @@ def model_text(model: TreeModel) -> str:
 def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, list[Any]]:
     """Return the values of the category columns of the data frame that the model was trained on, by column.
 
-    The file lists them by category column. Which columns these are its parameters say; else they are those with a list
-    of codes, which a column has that a tree could split on.
+    The file lists them by category column. Its parameters say which columns these are; without them, they are the
+    columns with a list of codes: each category column that a tree could split on has one.
     """
     _, found, text = content.rpartition(FRAME)
     if not found:

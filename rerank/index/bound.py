@@ -156,7 +156,7 @@ class BoundIndex(Collection):
 
     @property
     def learns_history(self) -> bool:
-        """Whether training learns a history: none is refused, and the index is not too large for it."""
+        """Whether training learns a history: `history` is not False, and the index is not too large."""
         n_postings = len(self.forward.fields[CONTENTS].terms) if CONTENTS in self.forward.fields else 0
         return self._bound.history is not False and 0 < n_postings <= MOST_POSTINGS_OF_HISTORY
 
@@ -194,7 +194,7 @@ class BoundIndex(Collection):
         return self._bound.remove_query
 
     def candidates_of(self, run: RunLike) -> Run:
-        """Return a run of candidates, where `remove_query` says so without the documents of the queries' own ids.
+        """Return a run of candidates; with `remove_query`, without documents that have the ids of their queries.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class BoundIndex(Collection):
         Returns
         -------
         Run
-            Those that are ranked; one line is logged where documents that remain have the ids of their queries.
+            The candidates to rank; one line is logged where documents that remain have the ids of their queries.
 
         """
         run = run_of(run)

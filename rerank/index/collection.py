@@ -177,7 +177,7 @@ class Collection(InProcess):
         return self if model is None or model.history_ is None else self.using(history=model.history_)
 
     def text_history(self, have_ids: bool) -> IndexHistory | UnnamedHistory | None:
-        """Return the history for features of texts, which are missing of those that are no documents of an index.
+        """Return the history for features of texts: missing values for texts that are no documents of an index.
 
         Parameters
         ----------

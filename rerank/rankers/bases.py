@@ -232,7 +232,7 @@ class ModelBase(Base):
 
     @property
     def by_query(self) -> bool:  # type: ignore[override]
-        """Whether those of the inner model do."""
+        """Whether the base scores of the inner model depend on the other candidates."""
         return bool(self.model.base_.by_query)
 
     def scores(self, data: RankingData) -> Floats:
@@ -254,7 +254,7 @@ class ModelBase(Base):
         super().check_features((*named, *(name for name in self.needs if may_be_absent(name))))
 
     def features_read(self) -> frozenset[str]:
-        """Return those of the inner model."""
+        """Return the features that the inner model reads."""
         return frozenset(self.model.features_read())
 
 
@@ -265,15 +265,15 @@ def run_scores(run: Run, data: RankingData) -> Floats:
     query that the run lacks is refused.
     """
     scores = np.empty(data.n_rows)
-    for number, query_id in enumerate(data):
-        if query_id not in run or not len(run[query_id]):
+    for query_id in data:
+        retrieved = run.get(query_id)
+        if not retrieved:
             raise InvalidInputError(
                 f"base run {run.name}: expected every query of the data, got none of query {query_id}. "
                 "Give a run that covers them."
             )
-        retrieved = run[query_id]
         lowest = min(retrieved.values())
-        rows = slice(int(data.query_ptr[number]), int(data.query_ptr[number + 1]))
+        rows = data.rows(query_id)
         scores[rows] = [retrieved.get(doc_id, lowest) for doc_id in data.doc_ids[rows].tolist()]
     return scores
 

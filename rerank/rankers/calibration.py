@@ -6,8 +6,9 @@ queries that no model had seen (out of fold): of a document, its score, its dist
 among the first documents, all with coefficients of at least 0, which keeps the model's order; and of its list, the best
 score, its lead, mean and deviation of the first documents, their number, and means of predictors over the first ones.
 P(any relevant) is learned from the lists as they are and from the same lists without their relevant documents, with
-equal weights: it is that of a query that is as likely to have an answer as to have none. Features and scores of the
-latter are computed anew, among the documents that are left: those of the whole list would tell what was taken away.
+equal weights: it assumes that a query is as likely to have an answer as to have none. Features and scores of lists
+without their relevant documents are computed anew, among the documents that are left: the values in the whole list
+would reveal what was taken out.
 
 Few candidates share no term with their query, and texts that are handed over may: a document without one, below all
 that share one, has at most the probability of such candidates in training.
@@ -99,7 +100,7 @@ class ScoredLists:
     @classmethod
     def of(cls, data: RankingData, scores: Floats, predictors: Sequence[str]) -> Self:
         """Return the lists of data, whose scores are measured."""
-        columns = np.column_stack([np.empty((data.n_rows, 0)), *(data.column(name) for name in predictors)])
+        columns = np.column_stack([np.empty((data.n_rows, 0), np.float32), *(data.column(name) for name in predictors)])
         unmatched = ~(data.column(COVERED) > 0.0) if COVERED in predictors else np.zeros(data.n_rows, np.bool_)
         return cls(data.query_ptr, scores, columns, unmatched)
 
@@ -206,15 +207,15 @@ class Calibration:
     predictors : tuple of str
         Features whose means over the first documents describe a list.
     scale : Scale
-        That of the model's scores of its training rows.
+        Scale of the model's scores of its training rows.
     candidates : ProbabilityMaps
-        Those of the model's candidates.
+        Maps for lists of the model's candidates.
     texts : ProbabilityMaps or None
-        Those of lists that are handed over, learned from BM25's first 20 documents; None is those of the candidates.
+        Maps for lists that are handed over, learned from BM25's first 20 documents; None where `candidates` is used.
     reliability : Reliability
-        Of documents' probabilities, each learned without the document's fold.
+        Reliability of documents' probabilities, each from maps learned without the document's fold.
     checksum : str
-        That of the model whose scores these are.
+        Checksum of the model whose scores are calibrated.
 
     """
 
@@ -311,13 +312,14 @@ class OutOfFold:
         if self.too_few():
             raise InvalidInputError(f"calibration: {self.too_few()}.")
         probabilities = np.empty(len(self.relevant))
-        for fold in np.unique(self.fold).tolist():
+        folds = np.unique(self.fold).tolist()
+        for fold in folds:
             held_out = self.fold == fold
             part = self.lists.select(np.flatnonzero(held_out))
             probabilities[held_out[query_rows(self.lists.query_ptr)]] = self._rest(fold).maps().probabilities(part)[0]
         of_texts = None if texts is None or texts.too_few() else texts.maps()
         return Calibration(
-            self.target, len(np.unique(self.fold)), len(self.fold), int(self.relevant.sum()), self.predictors,
+            self.target, len(folds), len(self.fold), int(self.relevant.sum()), self.predictors,
             scale, self.maps(), of_texts, Reliability.of(self.relevant, probabilities), checksum,
         )  # fmt: skip
 

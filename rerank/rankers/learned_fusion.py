@@ -80,7 +80,7 @@ def learn_fusion(
     qrels : Qrels, mapping or path
         Judgements of some of the queries.
     metric : str or Measure
-        What the choices inside the training queries are made by.
+        The measure that decides between alternatives in cross-validation of the training queries.
     norm : str, optional
         `minmax` or `zscore`: weights of these scores alone, e.g. to export them for a search engine; by default
         standard scores, reciprocal ranks and min-max scores.

@@ -46,7 +46,7 @@ class Net:
     def drawn(cls, n_inputs: int, n_hidden: int, random: np.random.Generator) -> Net:
         """Return a net that scores every row 0: hidden weights drawn with variance 1 / n_inputs, the others 0.
 
-        Training a warm start so begins at the base ranker itself. Weights are drawn evenly from an interval: NumPy's
+        A warm start thus begins at the base ranker itself. Weights are drawn evenly from an interval: NumPy's
         normal numbers need logarithms of the C library, which depend on the processor.
         """
         hidden = (2.0 * random.random(n_inputs * n_hidden) - 1.0) * np.sqrt(3.0 / n_inputs)
@@ -227,7 +227,7 @@ class Adam:
         """Start with no gradient."""
         self.count = 0
         self._mean, self._square = np.zeros((2, n_weights))
-        self._no_mean = 1.0  # shares of the running means that are of no gradient
+        self._no_mean = 1.0  # share of each running mean that comes from no gradient
         self._no_square = 1.0
 
     def next(self, weights: Floats, gradient: Floats, rate: float) -> Floats:

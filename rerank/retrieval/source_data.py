@@ -37,7 +37,7 @@ DESCRIBED = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
 OF_ALL = ("sources", "overlap")
 JUDGED = "judged"  # added by rerank/rankers/learned_fusion.py
-DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", JUDGED), 1)}  # in which a document is better
+DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", JUDGED), 1)}  # 1: a larger value is better
 
 
 def source_names(n_sources: int) -> list[str]:
@@ -87,7 +87,8 @@ def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: 
     records = checked_runs(runs)
     query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
     ordered = [run.take(run.trec_order()) for run in records]
-    numbered = [replace(run, scores=np.arange(run.n_rows, dtype=np.float64)) for run in ordered]  # a row's score is it
+    # The scores are replaced by the numbers of the rows, by which the values of each row are found below.
+    numbered = [replace(run, scores=np.arange(run.n_rows, dtype=np.float64)) for run in ordered]
     rows = [QueryRows.of(run, query_ids) for run in numbered]
     pool = pooled(rows, 0, len(query_ids), lowest=False)
     overlaps = _overlaps(pool, len(query_ids))

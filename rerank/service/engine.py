@@ -160,7 +160,7 @@ class Engine:
             group[0].fault = _fault(error, group[0])
 
     def _check(self, job: Job) -> None:
-        """Refuse a job that names what the index or a model, by name, does not have, or an index that is missing."""
+        """Refuse a job that needs an index, a model, an ability of a model or a field that is not there."""
         if not isinstance(job, RerankJob) or job.doc_ids is not None:
             _ = self.index
         for name in job.named:
@@ -214,7 +214,7 @@ class Engine:
     def _finish_search(
         self, job: SearchJob, own: Mapping[int, str], rankings: Sequence[Ranking], sides: Sequence[RankedCandidates]
     ) -> None:
-        """Set the answer of a search, and what the log gets where it is sent.
+        """Set the answer of a search, and the entry of the log that is written when it is sent.
 
         own  numbers of its queries in the runs, and their names there
         """
@@ -251,7 +251,7 @@ class Engine:
                     passages = document_passages(self.index, result["query"], self._numbers(doc_ids))
                     for hit, passage in zip(part, passages, strict=True):
                         hit["passage"] = passage._asdict()
-                        size += len(passage.text)
+                        size += len(json_bytes(hit["passage"]))
                     self._check_size(size, "body.passage")
 
     def _check_size(self, size: int, place: str) -> None:
@@ -338,7 +338,7 @@ class Engine:
         else:
             doc_ids = [job.doc_ids[number] for number in numbers]
             passages = document_passages(self.index, job.body.query, self._numbers(doc_ids))
-        self._check_size(sum(len(passage.text) for passage in passages), "body.return_passages")
+        self._check_size(len(json_bytes(passages)), "body.return_passages")
         return dict(zip(numbers, passages, strict=True))
 
     def _whole_texts(self, job: RerankJob, numbers: Sequence[int]) -> dict[int, str]:
@@ -356,7 +356,7 @@ class Engine:
         return texts
 
     def _text_scores(self, texts: QueryTexts, ranking: Ranking, job: Job | None = None) -> RankedCandidates:
-        """Return texts with the scores of a ranking, and without a cutoff of the job, of the model's last stage."""
+        """Return texts with the scores of a ranking; its last stage scores, too, where the job has no cutoff."""
         bound = ranking.bound
         if bound is None:
             options = TextOptions(self.text_field, Recipe(families=("document",)))

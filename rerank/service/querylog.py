@@ -242,7 +242,7 @@ class QueryLog(Appender):
 
 
 def folder_key(folder: Path) -> bytes:
-    """Return the key of a folder, which its first process makes; InvalidInputError where it cannot, or is another."""
+    """Return the key of a folder, which its first process makes; InvalidInputError where that fails or is no key."""
     path = folder / KEY
     try:
         folder.mkdir(parents=True, exist_ok=True)

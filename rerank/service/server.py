@@ -75,8 +75,8 @@ class Connection(H11Protocol):
 class _Supervisor(Multiprocess):
     """uvicorn's supervisor of its workers, which never waits for one of them: it asks all of them every half second.
 
-    A worker that has ended, or hangs, is replaced. One hangs where it does not answer, and either all of its threads
-    sleep, or it has not answered for much longer. A restart replaces the workers one by one, each when another is
+    A worker that has ended, or hangs, is replaced. A worker hangs if it does not answer while all of its threads sleep,
+    or does not answer for much longer. A restart replaces the workers one by one, each when another is
     ready.
     """
 

@@ -73,11 +73,11 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     Raises
     ------
     InvalidInputError
-        If no row was shown, or prior is not a number above 0.
+        If no row was shown, or prior is not between 0 and 1e9.
 
     """
     if not 0.0 < prior < 1e9:
-        raise InvalidInputError(f"prior: expected a number above 0, got {prior!r}. Give another.")
+        raise InvalidInputError(f"prior: expected a number above 0 and below 1e9, got {prior!r}. Give another.")
     shown = estimates.shown(data)[0]
     if len(shown) < LEAST_QUERIES:
         return shown

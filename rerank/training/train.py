@@ -119,7 +119,8 @@ def train(
     labels : Qrels, mapping, DataFrame or path; Run; or Clicks
         Judgements, where an unjudged document counts as label 0; the run of a teacher, another system whose order is
         learned; or a log of clicks, read with these topics. Candidates that a teacher has not scored are not learned
-        from; those that a log has not shown are with 300 logged queries or more, see `click_labels`.
+        from; candidates that a log has not shown are learned from only with 300 logged queries or more, see
+        `click_labels`.
     model : Ranker or None
         Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 queries, and for
         `LambdaMART(base="unsupervised")` with more, with clicks, or with `tuning`.
@@ -135,15 +136,15 @@ def train(
     recipe : Recipe or None
         The features; None for the default recipe, with features of similar judged queries, which the model then holds.
     tuning : Tuning or None
-        How the ranker's parameters are searched, those that are not the defaults apart. The estimate searches again on
-        the training queries of each fold. All queries are then used for training.
+        How the ranker's parameters are searched, except those whose values are not the defaults. The estimate searches
+        again on the training queries of each fold. All queries are then used for training.
     estimate : bool
         Whether to estimate the metric on held-out queries by cross-validation, which trains five more models: nDCG@10
         of a teacher's gains or of the values of a click model. With judgements, the scores of queries that the models
         had not seen also calibrate the model where at least 20 queries have relevant documents among the candidates:
         see `Ranker.probabilities`.
     target : float
-        Least label of a document whose probability that is.
+        Least label of a document that counts as relevant in these probabilities.
 
     Returns
     -------

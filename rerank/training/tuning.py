@@ -136,7 +136,7 @@ def check_tuning(tuning: Tuning, model: Ranker) -> tuple[Any, dict[str, list[Any
 
 
 def search_space(model: Ranker) -> dict[str, list[Any]]:
-    """Return the values of each parameter that is searched, the default first: of those that have their defaults."""
+    """Return the values to try of each searched parameter, the default first; values that the caller has given stay."""
     declared = declared_parameters(type(model))
     searched = {name: parameter for name, parameter in sorted(declared.items()) if parameter.search}
     if not searched:
@@ -151,8 +151,8 @@ def search_space(model: Ranker) -> dict[str, list[Any]]:
     }
     if not space:
         raise InvalidInputError(
-            f"tune: expected a parameter of {model.kind} to search ({', '.join(searched)}), got none that is not "
-            "given. Give fewer, or do not tune."
+            f"tune: expected a parameter of {model.kind} to search ({', '.join(searched)}), got values given for "
+            "all. Leave one out, or do not tune."
         )
     return space
 
@@ -163,9 +163,9 @@ def fit_best(
     train: RankingData,
     stop: RankingData | None,
 ) -> tuple[Ranker, list[Try]]:
-    """Return a new ranker, fitted with the best setting of the search, and all tries; without `tuning`, one of these.
+    """Return a new ranker, fitted with the best setting of the search, and all tries; without `tuning`, a single try.
 
-    model  whose parameters the new ranker has where the search does not change them
+    model  has the parameters of the new ranker that the search does not change
     """
     tuned = None if tuning is None else tuning.search(model, train, stop)
     best = model.unfitted_copy().set_params(**({} if tuned is None else tuned.parameters))
@@ -179,7 +179,7 @@ def best_try(tries: Sequence[Try]) -> Try:
 
 
 def _optuna() -> Any:
-    """Return Optuna, which says nothing of its own."""
+    """Return Optuna, whose own log is limited to warnings."""
     try:
         import optuna
     except ImportError as error:

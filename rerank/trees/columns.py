@@ -5,13 +5,14 @@ column        one byte a row, called its code. Several features with few bins sh
 digit         a feature's part of the code: its bin, or the number after its last bin where the value is missing. A
               feature with a column for itself has the digits 0 to 255, and 255 where the value is missing.
 block         16 columns: the bytes of a row are one load, and the block's histograms fit into the L1 cache
-column group  4 columns, a quarter of a block: the least that one thread takes. Sparse columns start a group, and only
-              they follow.
+column group  4 columns, a quarter of a block: the least that one thread takes. The sparse columns begin with a new
+              group, after all other columns.
 sparse column nearly every row has the most frequent code, so only the exceptions of a row are stored
 exception     another code than the most frequent one of its column, as a uint16: (column - first_sparse) * 256 + code
 
 A row stores eight uint16, one load from memory in place of one byte for each sparse column. Those that it does not need
-name the most frequent codes of different columns, whose sums are computed from the others and overwrite what these add.
+hold the most frequent codes of different columns. The sums of these codes are computed from the other sums afterwards,
+and so replace what was added to them.
 A row with more than eight exceptions has OVERFLOW as its first, and its codes are read from the blocks. The kernel that
 adds exceptions to histograms is in `leafwise.py`.
 

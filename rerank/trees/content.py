@@ -72,7 +72,7 @@ def in_order(data: BinnedData, order: Ints) -> BinnedData:
 def category_order(columns: Columns, blocks: NDArray[np.uint8]) -> Ints:
     """Return the bins of each feature in the order in which equal ones are tried, (n_features, 256) int64.
 
-    Those of a category are by a digest of their rows, others by number.
+    The bins of a category are in the order of digests of their rows, those of other features by number.
     """
     order = np.tile(np.arange(MOST_CODES), (len(columns.column), 1))
     features = np.flatnonzero(columns.bins.is_category & (columns.column >= 0))
@@ -88,7 +88,7 @@ def distinct_features(digests: Digests, bins: Bins, kinds: NDArray[np.uint64]) -
 
     kinds  (n_features,) uint64: features of different kinds are never the same, e.g. of different constraints
 
-    Of features that are the same to trees, such as x and 2 x, that with the first digest of its edges is taken.
+    Of features that are the same to trees, such as x and 2 x, the one with the least digest of its edges is taken.
     """
     edges = mixed(bins.edges.view(np.uint32).astype(np.uint64) + np.arange(MOST_BINS, dtype=np.uint64) * MOST_CODES)
     order = np.lexsort([edges.sum(axis=1), kinds, digests])

@@ -60,7 +60,7 @@ class Forest:
         Number of words of the node's set of categories: such a node compares no threshold, the categories of its set go
         left, all others right. 0 for a node that compares. None where no node has a set.
     category_bits : uint32 array of shape (n_words,) or None
-        Words of all sets: bit c % 32 of word c // 32 of a node's is set for category c.
+        Words of all sets: bit c % 32 of word c // 32 of a node's set is 1 where the set has category c.
 
     """
 
@@ -121,14 +121,14 @@ class Forest:
 
     @cached_property
     def category_sets(self) -> tuple[Ints, NDArray[np.uint32]]:
-        """Return the words of the nodes' sets of categories: pointers (n_nodes + 1,) into them, and they (n_words,)."""
+        """Return where the words of each node's set of categories begin, (n_nodes + 1,), and all words, (n_words,)."""
         if self.category_words is None or self.category_bits is None:
             return np.zeros(len(self.feature) + 1, dtype=np.int64), np.empty(0, dtype=np.uint32)
         return pointers(self.category_words), self.category_bits
 
     @cached_property
     def categories(self) -> Ints:
-        """Features that a node has a set of categories of, ascending, (m,) int64."""
+        """Features that some node tests by a set of categories, ascending, (m,) int64."""
         if self.category_words is None:
             return np.empty(0, dtype=np.int64)
         return np.unique(self.feature[self.category_words > 0]).astype(np.int64)

@@ -33,7 +33,7 @@ from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.forest import WORD_BITS, Forest
 from rerank.types import Floats, Ints, pointers
 
-LANES = 256  # of a block: the more, the less the start of each pass weighs; their values stay in the second cache
+LANES = 256  # of a block: with fewer, more time goes to the starts of passes; values of more leave the L2 cache
 LANE_STEP = 32  # lanes of the last block are a multiple of it, as vector code needs
 TESTS_AT_ONCE = 6
 TREES_ADDED = 4
@@ -41,11 +41,9 @@ DE_BRUIJN = 0x077CB531  # bits 27 to 31 of its product with 2^b are another numb
 SLOTS = (DE_BRUIJN << np.arange(WORD_BITS) >> 27) & 31
 TREES_AT_ONCE = 8
 
-
 # About as many rows as can be walked while they are scored by bits: some, and more of them the larger trees are.
 FEW_ROWS = 8
 LEAVES_A_ROW = 10
-
 
 # From about two milliseconds on threads pay off, even where other processes use the cores and the last thread is late.
 # In tests of a node on a row; moving a value into its column counts as several.

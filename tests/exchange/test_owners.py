@@ -138,7 +138,7 @@ def test_names_with_blanks_are_those_that_lightgbm_stores(named: Any, tmp_path: 
     again = rerank.import_model(tmp_path / "ours.txt")
     np.testing.assert_array_equal(again.predict(numbers), ours.predict(numbers))
     clash = ours.fit(numbers.set_axis(["a b", "a_b", "c"], axis=1), labels, qid=np.repeat(np.arange(10), 20))
-    with pytest.raises(InvalidInputError, match="that differ with _ for blanks, got 'a_b'"):
+    with pytest.raises(InvalidInputError, match="that differ when blanks are written as _, got 'a_b'"):
         rerank.export_model(clash, tmp_path / "clash.txt", "lightgbm")
 
 

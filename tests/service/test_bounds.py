@@ -104,6 +104,11 @@ def test_an_answer_of_large_documents_is_refused_with_the_remedy(settings: Setti
                 {"query": "amber", "documents": [{"id": doc_id} for doc_id in ids]},
                 "body.return_documents",
             ),
+            (  # 1686 letters
+                "/rerank",
+                {"query": "amber", "documents": ["amber " + 80 * ("ü" * 20 + " ")], "return_passages": True},
+                "body.return_passages",
+            ),
         ]
         for path, body, place in given:
             refused = server.post(path, body)

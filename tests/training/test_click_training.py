@@ -138,7 +138,7 @@ def test_logs_that_cannot_be_learned_from_are_refused_in_one_line(
     few = {name: topics[name] for name in list(topics)[:5]}
     with pytest.raises(InvalidInputError, match="clicks: expected candidates of at least 10 topics in the log, got"):
         rerank.train(index, few, log, learner())
-    with pytest.raises(InvalidInputError, match="prior: expected a number above 0, got 0"):
+    with pytest.raises(InvalidInputError, match="prior: expected a number above 0 and below 1e9, got 0"):
         click_labels(rerank.estimate_clicks(log), index.features(index.search(topics, 60), topics), prior=0)
     for name in "ab":
         (tmp_path / name).write_text("")
