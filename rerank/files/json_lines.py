@@ -54,9 +54,7 @@ def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dic
 
 def hits_of(members: Any) -> list[Any]:
     """Return the hits in the answer of a search engine; any other object, as one with an id, alone."""
-    if any(key in members for key in ID_KEYS):
-        return [members]
-    for path in _HITS:
+    for path in () if any(key in members for key in ID_KEYS) else _HITS:
         found: Any = reduce(
             lambda inside, name: inside.get(name) if isinstance(inside, Mapping) else None, path, members
         )

@@ -188,7 +188,7 @@ class Searcher(Analyser, AbstractContextManager["Searcher"]):
 def _is_count(value: Any) -> bool:
     """Return whether a value is a whole number from 1 that Java's int holds."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    return is_number and 1 <= value < 2**31 and value == int(value)
+    return is_number and bool(1 <= value < 2**31 and value == int(value))
 
 
 def check_hits(k: int) -> None:

@@ -312,14 +312,13 @@ class OutOfFold:
         if self.too_few():
             raise InvalidInputError(f"calibration: {self.too_few()}.")
         probabilities = np.empty(len(self.relevant))
-        folds = np.unique(self.fold).tolist()
-        for fold in folds:
+        for fold in np.unique(self.fold).tolist():
             held_out = self.fold == fold
             part = self.lists.select(np.flatnonzero(held_out))
             probabilities[held_out[query_rows(self.lists.query_ptr)]] = self._rest(fold).maps().probabilities(part)[0]
         of_texts = None if texts is None or texts.too_few() else texts.maps()
         return Calibration(
-            self.target, len(folds), len(self.fold), int(self.relevant.sum()), self.predictors,
+            self.target, len(np.unique(self.fold)), len(self.fold), int(self.relevant.sum()), self.predictors,
             scale, self.maps(), of_texts, Reliability.of(self.relevant, probabilities), checksum,
         )  # fmt: skip
 

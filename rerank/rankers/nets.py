@@ -178,8 +178,7 @@ class NetRanker(StandardizedRanker):
         start, _ = start_in_units(train, unit, by_query=True)
         queries = []
         for query, (first, last) in zip(train.queries(), pairwise(train.query_ptr.tolist()), strict=True):
-            has_weight = len(query.labels) > 1 and query.weights[0] > 0.0
-            objective = self._objective(query) if has_weight else None
+            objective = self._objective(query) if len(query.labels) > 1 and query.weights[0] > 0.0 else None
             if objective is not None:
                 queries.append(_Query(inputs[first:last], start[first:last], objective))
         return queries

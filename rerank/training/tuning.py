@@ -151,8 +151,8 @@ def search_space(model: Ranker) -> dict[str, list[Any]]:
     }
     if not space:
         raise InvalidInputError(
-            f"tune: expected a parameter of {model.kind} to search ({', '.join(searched)}), got values given for "
-            "all. Leave one out, or do not tune."
+            f"tune: expected a parameter of {model.kind} to search ({', '.join(searched)}), got none: the caller has "
+            "given all. Leave one out, or do not tune."
         )
     return space
 
