@@ -33,7 +33,7 @@ from rerank.runtime.memory import resident_bytes
 from rerank.runtime.store import file_state
 from rerank.service.bodies import PARAMETERS, RERANK_PATHS, Job, json_bytes
 from rerank.service.engine import Engine
-from rerank.service.rankings import load_rankings
+from rerank.service.served_models import load_models
 from rerank.service.settings import (
     LOOPBACK,
     Limits,
@@ -240,8 +240,8 @@ class Service:
     async def _reload(self) -> None:
         """Serve the model that is now in the file; a model that cannot be served is logged, and the old one stays."""
         try:
-            rankings = await asyncio.to_thread(load_rankings, self.settings, self.engine.collection)
-            await asyncio.get_running_loop().run_in_executor(self.batcher.thread, self.engine.take, rankings)
+            served_models = await asyncio.to_thread(load_models, self.settings, self.engine.collection)
+            await asyncio.get_running_loop().run_in_executor(self.batcher.thread, self.engine.take, served_models)
         except Exception as error:
             trace = None if isinstance(error, RerankError | OSError) else error
             log.warning("the new model is refused; the old one stays in use: %s", error, exc_info=trace)

@@ -90,9 +90,9 @@ _EXPECTED = {  # type of pydantic's error -> what was expected
 class Job:
     """A request whose body has been checked; nobody waits for its answer after the deadline (`time.monotonic()`).
 
-    models        the rankings that answer it: one, or two that share each list
+    models        names of the served models that answer it: one, or two that share each list
     rows          number of query-document pairs that the kernels compute
-    place, named  where the request names rankings, and all rankings that it names there
+    place, named  where the request names served models, and all that it names there
     """
 
     body: Any
@@ -337,7 +337,7 @@ class Search(Ranked):
         return job
 
     def _name_two(self, job: SearchJob, parameters: Mapping[str, str]) -> None:
-        """Set the rankings of `compare` or `assign`; which of the two that are assigned is drawn with the session."""
+        """Set the served models of `compare` or `assign`; the session draws one of the two that are assigned."""
         if len(parameters) + (self.model is not None) > 1:
             raise ServiceError(
                 422, "query", "one of compare, assign and the model of the body", "several", "Give one of them."

@@ -123,7 +123,7 @@ async def events(body: Events, request: Request) -> Response:
 
 
 async def models(request: Request) -> Response:
-    """Return the rankings that requests can name."""
+    """Return the served models that requests can name."""
     service: Service = request.app.state.service
     engine = service.engine
     return json_response(
@@ -135,7 +135,7 @@ async def models(request: Request) -> Response:
             "logs": engine.log is not None,
             "documents": 0 if service.settings.index is None else len(engine.index.forward.doc_ids),
             "examples": engine.examples,
-            "data": [ranking.described() for ranking in engine.rankings.values()],
+            "data": [served.described() for served in engine.served_models.values()],
             "version": __version__,
         }
     )

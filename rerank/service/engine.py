@@ -1,4 +1,4 @@
-"""The index and its rankings, and the computation of many requests together; one thread calls it."""
+"""The index and its served models, and the computation of many requests together; one thread calls it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +23,7 @@ from rerank.retrieval.candidates import DEPTH
 from rerank.retrieval.union import UnionRun
 from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob, json_bytes
 from rerank.service.querylog import QueryLog
-from rerank.service.ranked_candidates import (
+from rerank.service.ranking import (
     RankedCandidates,
     check_finite_scores,
     first_stage,
@@ -32,7 +32,7 @@ from rerank.service.ranked_candidates import (
     shown_hits,
     text_run,
 )
-from rerank.service.rankings import Ranking, load_rankings, opened_collection, strongest_features
+from rerank.service.served_models import ServedModel, load_models, opened_collection, strongest_features
 from rerank.service.settings import BM25_NAME, ServiceError, Settings, internal, too_late, unknown, unusable
 from rerank.types import Ints, Run, Topics, pointers
 from rerank.types.ids import QUERY, id_array
@@ -59,7 +59,7 @@ class Engine:
         self.collection = opened_collection(settings).using(threads=settings.threads)
         if (scorer := self.collection.scorer) is not None:
             self.collection = self.collection.using(scorer=replace(scorer, seconds=settings.limits.deadline / 2))
-        self.rankings: dict[str, Ranking] = {}
+        self.served_models: dict[str, ServedModel] = {}
         self.log = None if settings.log_queries is None else QueryLog(settings)
 
     @property
@@ -77,8 +77,8 @@ class Engine:
         self.collection.analyser  # noqa: B018  # starts Java
         self.text_field = self.settings.text_field or self.collection.main_field  # which plain texts fill
         check_known("text-field", self.text_field, self.collection.forward.fields)
-        self.rankings = {BM25_NAME: self.warmed(Ranking(BM25_NAME))}
-        self.take(load_rankings(self.settings, self.collection))
+        self.served_models = {BM25_NAME: self.warmed(ServedModel(BM25_NAME))}
+        self.take(load_models(self.settings, self.collection))
         self.examples = self._titles() if isinstance(self.collection, Index) else []
 
     def _titles(self) -> list[str]:
@@ -88,43 +88,43 @@ class Engine:
         texts = [str(document.get("title") or document.get(self.text_field) or "") for document in documents]
         return list(dict.fromkeys(excerpt(" ".join(text.split()), [], 100)[0] for text in texts if text.strip()))
 
-    def take(self, rankings: Sequence[Ranking]) -> None:
-        """Serve rankings from now on, the first under all its names; raises RerankError where one cannot be."""
-        first, *others = map(self.warmed, rankings)
+    def take(self, served_models: Sequence[ServedModel]) -> None:
+        """Serve models from now on, the first under all its names; raises RerankError where one cannot be served."""
+        first, *others = map(self.warmed, served_models)
         names = self.settings.model_names or (first.name,)
         named = [replace(first, name=name) for name in names] + others
-        self.rankings = self.rankings | {ranking.name: ranking for ranking in named}
+        self.served_models = self.served_models | {served.name: served for served in named}
 
     @property
     def field_names(self) -> tuple[str, ...]:
         """Names of the text fields and numbers that documents may have."""
         return (*self.collection.forward.fields, *self.collection.forward.numbers)
 
-    def warmed(self, ranking: Ranking) -> Ranking:
-        """Return a ranking that has answered requests of each kind; raises RerankError where it cannot."""
+    def warmed(self, served: ServedModel) -> ServedModel:
+        """Return a served model that has answered requests of each kind; raises RerankError where it cannot."""
         forward = self.collection.forward
         frequent = np.argsort(-forward.fields[CONTENTS].doc_freq.astype(np.int64), kind="stable")[:8].tolist()
         query = " ".join(map(forward.term, frequent)) or "query"
         topics = {"q": query, "other": query.split()[0]}
-        if not ranking.reads_runs:
+        if not served.reads_runs:
             text = dict.fromkeys(forward.fields.keys() - {CONTENTS}, query) or query
             texts = texts_of_queries({"q": query, "r": query}, {"q": {"1": text, "2": "a text"}, "r": {"1": text}})
-            self._text_scores(texts, ranking)
+            self._text_scores(texts, served)
         if not isinstance(self.collection, Index):
-            return ranking
-        run = self._search(topics, _WARM_ROWS, ranking)
-        if ranking.bound is not None and isinstance(run, UnionRun):
-            ranking.bound.check_candidates(run.retriever, run.sources, what="union")
-        if ranking.bound is None:
-            return ranking
-        data = ranking.bound.features(run, Topics(topics), whole=True)
-        scored = ranking.bound.scored(data)
-        ranking.bound.scored(data.of_rows([0]))
+            return served
+        run = self._search(topics, _WARM_ROWS, served)
+        if served.bound is not None and isinstance(run, UnionRun):
+            served.bound.check_candidates(run.retriever, run.sources, what="union")
+        if served.bound is None:
+            return served
+        data = served.bound.features(run, Topics(topics), whole=True)
+        scored = served.bound.scored(data)
+        served.bound.scored(data.of_rows([0]))
         with suppress(InvalidInputError):  # nets and ensembles have no contributions
-            meanings = {name: words for name, (words, *_) in feature_meanings(ranking.bound.recipe).items()}
-            strongest_features(ranking.bound, scored, np.arange(min(3, data.n_rows)), meanings)
-            return replace(ranking, explains=True, meanings=meanings)
-        return ranking
+            meanings = {name: words for name, (words, *_) in feature_meanings(served.bound.recipe).items()}
+            strongest_features(served.bound, scored, np.arange(min(3, data.n_rows)), meanings)
+            return replace(served, explains=True, meanings=meanings)
+        return served
 
     def close(self) -> None:
         """Close the index, and write what the log has."""
@@ -134,7 +134,7 @@ class Engine:
             self.log.close()
 
     def answer(self, jobs: Sequence[Job]) -> None:
-        """Set `answer` or `fault` of each job; those of the same rankings and depth are computed together."""
+        """Set `answer` or `fault` of each job; jobs of the same served models and depth are computed together."""
         groups: dict[tuple[Any, ...], list[Any]] = {}
         for job in jobs:
             try:
@@ -164,21 +164,21 @@ class Engine:
         if not isinstance(job, RerankJob) or job.doc_ids is not None:
             _ = self.index
         for name in job.named:
-            if name not in self.rankings:
-                raise unknown(404, job.place, name, self.rankings)
-            ranking = self.rankings[name]
-            if job.body.cutoff is not None and not ranking.is_calibrated:
+            if name not in self.served_models:
+                raise unknown(404, job.place, name, self.served_models)
+            served = self.served_models[name]
+            if job.body.cutoff is not None and not served.is_calibrated:
                 raise ServiceError(
                     422, "body.min_score" if job.body.cutoff.min_score else "body.abstain", "a calibrated model",
                     f"{name}, which is not",
                     "Leave it out, or serve a model of `rerank train INDEX TOPICS QRELS` with enough judged queries.",
                 )  # fmt: skip
-            if isinstance(job, RerankJob) and ranking.reads_runs:
+            if isinstance(job, RerankJob) and served.reads_runs:
                 raise ServiceError(
                     422, "body.model", "a model of BM25's candidates", f"{name}, whose features need several runs",
                     "Use /search, or name another model.",
                 )  # fmt: skip
-            if isinstance(job, SearchJob) and job.body.explain and not ranking.explains:
+            if isinstance(job, SearchJob) and job.body.explain and not served.explains:
                 raise ServiceError(
                     422, "body.explain", "a model with contributions", f"{name}, which has none",
                     "Leave explain out, or serve a model of trees.",
@@ -188,31 +188,35 @@ class Engine:
                 if field not in self.field_names:
                     raise unknown(422, f"body.fields[{number}]", field, self.field_names)
 
-    def _search(self, topics: Mapping[str, str], k: int, ranking: Ranking) -> Run:
+    def _search(self, topics: Mapping[str, str], k: int, served: ServedModel) -> Run:
         """Return the candidates of each query: BM25's top k, or those of several sources."""
-        depth = (ranking.candidates.k or DEPTH) if ranking.is_union else k
-        return self.index.retrieve(Topics(topics), ranking.candidates.at_depth(depth))
+        depth = (served.candidates.k or DEPTH) if served.is_union else k
+        return self.index.retrieve(Topics(topics), served.candidates.at_depth(depth))
 
     def _answer_searches(self, jobs: list[SearchJob]) -> None:
-        """Answer searches with one ranking, or with two that share each list."""
-        rankings = [self.rankings[name] for name in jobs[0].models]
+        """Answer searches with one served model, or with two that share each list."""
+        served_models = [self.served_models[name] for name in jobs[0].models]
         topics = {f"{n}:{name}": text for n, job in enumerate(jobs) for name, text in job.queries.items()}
         whole = self.log is not None or any(job.body.explain for job in jobs)
         sides = []
-        for ranking in rankings:
-            run = self._search(topics, jobs[0].candidates, ranking)
+        for served in served_models:
+            run = self._search(topics, jobs[0].candidates, served)
             _drop_late(jobs)
-            sides.append(ranked(ranking, topics, run, jobs[0], whole))
+            sides.append(ranked(served, topics, run, jobs[0], whole))
         numbered = enumerate(topics)
         for job in jobs:
             own = dict(islice(numbered, len(job.queries)))
             try:
-                self._finish_search(job, own, rankings, sides)
+                self._finish_search(job, own, served_models, sides)
             except ServiceError as fault:  # of this job alone
                 job.fault = fault
 
     def _finish_search(
-        self, job: SearchJob, own: Mapping[int, str], rankings: Sequence[Ranking], sides: Sequence[RankedCandidates]
+        self,
+        job: SearchJob,
+        own: Mapping[int, str],
+        served_models: Sequence[ServedModel],
+        sides: Sequence[RankedCandidates],
     ) -> None:
         """Set the answer of a search, and the entry of the log that is written when it is sent.
 
@@ -223,10 +227,10 @@ class Engine:
         promised = sides[0].promised if len(sides) == 1 else None
         for number, (query_id, query) in zip(own, job.queries.items(), strict=True):
             _drop_late([job])
-            hits, credited = shown_hits(job, query, rankings, sides, number)
+            hits, credited = shown_hits(job, query, served_models, sides, number)
             likely = {} if promised is None else {"probability": float(promised.lists[number])}
             results.append({"query_id": query_id, "query": query, **likely, "hits": hits})
-            attributes.append(credited | {"checksums": {ranking.name: ranking.checksum for ranking in rankings}})
+            attributes.append(credited | {"checksums": {served.name: served.checksum for served in served_models}})
         self._add_documents(job, results)
         if self.log is not None:
             known = list(zip(results, attributes, strict=True))
@@ -288,8 +292,8 @@ class Engine:
         return [stored_fields(text) for text in self.index.stored_documents(self._numbers(doc_ids))]
 
     def _answer_reranks(self, jobs: list[RerankJob]) -> None:
-        """Answer rerank requests with one ranking: those over texts together, those over ids one by one."""
-        ranking = self.rankings[jobs[0].models[0]]
+        """Answer rerank requests with one served model: those over texts together, those over ids one by one."""
+        served = self.served_models[jobs[0].models[0]]
         texts = [job for job in jobs if job.doc_ids is None]
         if texts:
             to_rank = texts_of_queries(
@@ -301,13 +305,13 @@ class Engine:
                 for n, job in enumerate(texts)
                 for number, name in enumerate(position_ids(len(job.documents)))
             }
-            scored = self._text_scores(replace(to_rank, locations=locations), ranking, texts[0])
+            scored = self._text_scores(replace(to_rank, locations=locations), served, texts[0])
             for n, job in enumerate(texts):
                 self._finish_rerank(job, scored, n, scored.run.doc_ids[scored.run.rows(str(n))].astype(np.int64))
         for job in jobs:
             if job.doc_ids is not None:
                 _drop_late([job])
-                scored = self._id_scores(job, job.doc_ids, ranking)
+                scored = self._id_scores(job, job.doc_ids, served)
                 position = {name: number for number, name in enumerate(job.doc_ids)}
                 names = scored.run.doc_ids[scored.rows].tolist()
                 self._finish_rerank(job, scored, 0, np.array([position[name] for name in names], np.int64))
@@ -355,9 +359,9 @@ class Engine:
             self._check_size(size, "body.return_documents")
         return texts
 
-    def _text_scores(self, texts: QueryTexts, ranking: Ranking, job: Job | None = None) -> RankedCandidates:
-        """Return texts with the scores of a ranking; its last stage scores, too, where the job has no cutoff."""
-        bound = ranking.bound
+    def _text_scores(self, texts: QueryTexts, served: ServedModel, job: Job | None = None) -> RankedCandidates:
+        """Return texts with the scores of a served model; its last stage scores, too, where the job has no cutoff."""
+        bound = served.bound
         if bound is None:
             options = TextOptions(self.text_field, Recipe(families=("document",)))
             return first_stage(text_run(text_features(self.collection, texts, options)))
@@ -367,8 +371,8 @@ class Engine:
         stored = partial(texts_of_rows, self.collection, texts, options, run)
         return scored_by_model(bound, run, data, np.arange(run.n_rows), job, texts.topics, stored)
 
-    def _id_scores(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> RankedCandidates:
-        """Return documents of the index with the scores of a ranking."""
+    def _id_scores(self, job: RerankJob, doc_ids: Sequence[str], served: ServedModel) -> RankedCandidates:
+        """Return documents of the index with the scores of a served model."""
         numbers = self._numbers(doc_ids)
         if (numbers < 0).any():
             missing = int(np.argmax(numbers < 0))
@@ -377,13 +381,13 @@ class Engine:
                 "Send its text, or leave it out.",
             )  # fmt: skip
         terms = self.index.searcher.analyze([job.body.query])
-        bm25 = ranking.candidates
+        bm25 = served.candidates
         query_ptr = pointers([len(numbers)])
         retriever = Retriever.bm25(bm25.k1, bm25.b, bm25.field)
         scores = bm25_scores(self.index.forward, terms, query_ptr, numbers, retriever)
         run = Run(id_array([QUERY]), query_ptr, id_array(list(doc_ids)), scores, str(retriever))
         topics = {QUERY: job.body.query}
-        return ranked(ranking, topics, run.take(run.trec_order()), job, chosen=True)
+        return ranked(served, topics, run.take(run.trec_order()), job, chosen=True)
 
 
 def _parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

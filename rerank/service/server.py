@@ -27,7 +27,7 @@ from rerank.lucene.jvm import STEADY, add_options
 from rerank.service.app import Guard, Service
 from rerank.service.endpoints import make_app
 from rerank.service.querylog import folder_key
-from rerank.service.rankings import opened_collection
+from rerank.service.served_models import opened_collection
 from rerank.service.settings import METRICS_FOLDER, Settings
 
 try:

@@ -247,12 +247,12 @@ def test_hashes_stand_for_the_texts_of_queries(settings: Any, tmp_path: Path) ->
 
 
 def test_models_of_equal_names_are_refused(settings: Any, model_file: Path, index: rerank.Index) -> None:
-    from rerank.service.rankings import load_rankings
+    from rerank.service.served_models import load_models
 
     with pytest.raises(
         InvalidInputError, match=r"models: expected files of different names, got .* beside bm25 and model"
     ):
-        load_rankings(replace(settings, others=(model_file,)), index)
+        load_models(replace(settings, others=(model_file,)), index)
 
 
 def test_simulated_users_search_the_service_and_click(settings: Any, collection: Tiny, tmp_path: Path) -> None:

@@ -25,11 +25,11 @@ def data(index: rerank.Index, collection: Tiny) -> RankingData:
 
 
 def _load(index: rerank.Index, model: Any, folder: Path, **options: Any) -> Any:
-    from rerank.service.rankings import load_rankings
+    from rerank.service.served_models import load_models
     from rerank.service.settings import Settings
 
     model.save(folder / "model.json")
-    return load_rankings(Settings(index.path, folder / "model.json", limits=LIMITS, **options), index)[0]
+    return load_models(Settings(index.path, folder / "model.json", limits=LIMITS, **options), index)[0]
 
 
 def _fitted(data: RankingData, **options: Any) -> Any:
@@ -145,8 +145,8 @@ def test_without_a_model_the_service_ranks_documents_and_texts_without_judgement
 
     engine = Engine(Settings(index.path, limits=LIMITS))
     engine.open()
-    assert set(engine.rankings) == {"bm25", "unsupervised"}
-    ranking, query = engine.rankings["unsupervised"], next(iter(collection.topics.values()))
+    assert set(engine.served_models) == {"bm25", "unsupervised"}
+    ranking, query = engine.served_models["unsupervised"], next(iter(collection.topics.values()))
     assert ranking.explains
     texts = [query, "nothing of it", f"{query} and more words"]
     names = ("unsupervised",)

@@ -1,4 +1,4 @@
-"""The rankings that requests name: models on the index, which are checked when they are loaded, and BM25 alone."""
+"""The models that requests name: models on the index, which are checked when they are loaded, and BM25 alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ START = "start: BM25"  # name in explanations of the scores that a model starts 
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class ServedModel:
     """A model, or BM25 alone, under the name that requests use.
 
     Parameters
@@ -85,14 +85,14 @@ class Ranking:
 
 
 def opened_collection(settings: Settings) -> Collection:
-    """Return the index, or what the served model holds of the index of its training."""
+    """Return the index, or what the default model holds of the index of its training."""
     if settings.index is not None:
         return Index.open(settings.index)
     return model_for_texts(settings.model or UNSUPERVISED).index
 
 
-def load_rankings(settings: Settings, index: Collection) -> list[Ranking]:
-    """Load and check the served model and the others; raises RerankError where one cannot be served."""
+def load_models(settings: Settings, index: Collection) -> list[ServedModel]:
+    """Load and check the default model and the others; raises RerankError where one cannot be served."""
     named = {name_of(path): path for path in settings.others}
     taken = {BM25_NAME, settings.served_name, *settings.model_names} & set(named)
     if taken or len(named) < len(settings.others):
@@ -100,10 +100,10 @@ def load_rankings(settings: Settings, index: Collection) -> list[Ranking]:
             f"models: expected files of different names, got {', '.join(map(str, settings.others))} beside "
             f"{BM25_NAME} and {settings.served_name}. Rename one: requests name models by their files."
         )
-    return [_load_ranking(index, name, path) for name, path in {settings.served_name: settings.model, **named}.items()]
+    return [_load_model(index, name, path) for name, path in {settings.served_name: settings.model, **named}.items()]
 
 
-def _load_ranking(index: Collection, name: str, path: Path | None) -> Ranking:
+def _load_model(index: Collection, name: str, path: Path | None) -> ServedModel:
     bound = BoundModel.of(index, path or UNSUPERVISED)
     candidates = bound.candidates
     own = set() if candidates.is_single else {part.name for part in candidates.sources}
@@ -117,10 +117,10 @@ def _load_ranking(index: Collection, name: str, path: Path | None) -> Ranking:
             f"other runs ({', '.join(sorted(others))}). Train one without."
         )
     checksum = "" if path is None else sha256(path.read_bytes()).hexdigest()[:16]
-    ranking = Ranking(name, bound, checksum=checksum)
-    if not ranking.is_union:
+    served = ServedModel(name, bound, checksum=checksum)
+    if not served.is_union:
         bound.check_candidates(bound.text_options().retriever, {}, what="model")
-    return ranking
+    return served
 
 
 def strongest_features(

@@ -1,4 +1,4 @@
-"""Candidates of requests in the order of a ranking, and the hits of the answers."""
+"""Candidates of requests in the order of a served model, and the hits of the answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from rerank.rankers.cutoff import Cutoff
 from rerank.retrieval.union import UnionRun
 from rerank.runtime.codec import finite
 from rerank.service.bodies import Job, SearchJob
-from rerank.service.rankings import Ranking, strongest_features
+from rerank.service.served_models import ServedModel, strongest_features
 from rerank.types import Floats, Ints, RankingData, Run, Topics, trec_order
 
 
@@ -58,7 +58,7 @@ class RankedCandidates:
             return rows[:0]
         return rows[self.promised.documents[rows] >= cutoff.min_score]
 
-    def hits(self, job: SearchJob, query: int, ranking: Ranking) -> list[dict[str, Any]]:
+    def hits(self, job: SearchJob, query: int, served: ServedModel) -> list[dict[str, Any]]:
         """Return the best documents of a query, given by number, as objects; ValueError where a score is not finite."""
         start = int(self.run.query_ptr[query])
         first, end = self.query_ptr[query : query + 2].tolist()
@@ -84,8 +84,8 @@ class RankedCandidates:
         if self.slow is not None:
             for hit, value in zip(hits, self.slow[rows].tolist(), strict=False):
                 hit["scorer"] = finite(value)
-        if job.body.explain and self.model is not None and ranking.bound is not None:
-            strongest = strongest_features(ranking.bound, self.model, rows, ranking.meanings)
+        if job.body.explain and self.model is not None and served.bound is not None:
+            strongest = strongest_features(served.bound, self.model, rows, served.meanings)
             for hit, features in zip(hits, strongest, strict=False):
                 hit["features"] = features
         return hits
@@ -98,13 +98,13 @@ class RankedCandidates:
 
 
 def shown_hits(
-    job: SearchJob, query: str, rankings: Sequence[Ranking], sides: Sequence[RankedCandidates], number: int
+    job: SearchJob, query: str, served_models: Sequence[ServedModel], sides: Sequence[RankedCandidates], number: int
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the hits of a query, by one ranking or by two interleaved, and what the log needs to credit clicks."""
-    lists = [side.hits(job, number, ranking) for side, ranking in zip(sides, rankings, strict=True)]
+    """Return the hits of a query, of one served model or two interleaved, and what the log needs to credit clicks."""
+    lists = [side.hits(job, number, served) for side, served in zip(sides, served_models, strict=True)]
     if len(lists) == 1:
         assigned = {} if job.named == job.models else {"assigned": ",".join(job.named)}
-        return lists[0], {"ranker": rankings[0].name, **assigned}
+        return lists[0], {"ranker": served_models[0].name, **assigned}
     seed = job.seed(query)
     first, second = ([hit["id"] for hit in hits] for hits in lists)
     made = interleave(first, second, job.body.k, random=seed)
@@ -114,7 +114,7 @@ def shown_hits(
         for place, (doc_id, side) in enumerate(zip(made.documents, made.sides, strict=True), start=1)
     ]
     return hits, {
-        "rankers": [ranking.name for ranking in rankings],
+        "rankers": [served.name for served in served_models],
         "sides": made.sides,
         "credits": made.credits,
         "seed": seed,
@@ -128,18 +128,18 @@ def check_finite_scores(scores: Floats) -> None:
 
 
 def ranked(
-    ranking: Ranking, topics: Mapping[str, str], run: Run, job: Job, whole: bool = False, chosen: bool = False
+    served: ServedModel, topics: Mapping[str, str], run: Run, job: Job, whole: bool = False, chosen: bool = False
 ) -> RankedCandidates:
-    """Return candidates with the scores and order of a ranking; its last stage is applied to a job without a cut-off.
+    """Return candidates with the scores and order of a model; its last stage is applied to a job without a cut-off.
 
     whole   whether features that the model does not read are computed, too; otherwise they are NaN
     chosen  whether the client has chosen the documents
     """
-    if ranking.bound is None or not run.n_rows:
+    if served.bound is None or not run.n_rows:
         return first_stage(run)
-    is_head = run.among_first(ranking.bound.depth(None, run) if isinstance(run, UnionRun) else run.n_rows)
-    data = ranking.bound.features(run, Topics(topics), is_head, whole=whole)
-    return scored_by_model(ranking.bound, run, data, np.flatnonzero(is_head), job, topics, chosen=chosen)
+    is_head = run.among_first(served.bound.depth(None, run) if isinstance(run, UnionRun) else run.n_rows)
+    data = served.bound.features(run, Topics(topics), is_head, whole=whole)
+    return scored_by_model(served.bound, run, data, np.flatnonzero(is_head), job, topics, chosen=chosen)
 
 
 def first_stage(run: Run) -> RankedCandidates:
