@@ -25,8 +25,9 @@ from rerank.features.recipe import Recipe
 from rerank.files.inputs import qrels_of, run_of, topics_of
 from rerank.files.source import file_mark
 from rerank.index.bound import runs_of_features
-from rerank.index.checks import check_topics, fingerprint_differences
 from rerank.index.index import Index
+from rerank.index.input_checks import check_topics
+from rerank.index.model_checks import fingerprint_differences
 from rerank.index.resources import HISTORY, SCORER, VECTORS, resource_name
 from rerank.index.unsupervised import applied_model
 from rerank.lucene.java_parts import anserini_version

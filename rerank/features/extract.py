@@ -23,7 +23,7 @@ from rerank.runtime.progress import track
 from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
 from rerank.types import Floats, ForwardIndex, Ints, Qrels, RankingData, Run, pointers, query_blocks, query_rows
 from rerank.types.ids import warn_apart
-from rerank.types.order import scores_and_ranks
+from rerank.types.tie_order import scores_and_ranks
 from rerank.vectors.query_vectors import query_vectors
 
 _FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves

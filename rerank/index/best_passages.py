@@ -11,9 +11,9 @@ from rerank.features.families.passages import MAX, N_COLUMNS, field_spans, fill_
 from rerank.features.match import gather_candidates, match
 from rerank.features.recipe import Recipe
 from rerank.index.bound import BoundIndex
-from rerank.index.checks import check_topics
 from rerank.index.collection import Collection
 from rerank.index.excerpts import chosen_fields
+from rerank.index.input_checks import check_topics
 from rerank.index.query_texts import position_ids, texts_of_queries
 from rerank.lucene.documents import stored_fields
 from rerank.lucene.text_documents import DocumentReader, TextDocument, check_characters

@@ -19,8 +19,9 @@ from rerank.files.irds import data_set_name
 from rerank.files.trec import read_run
 from rerank.history.history import History
 from rerank.history.judged import IndexHistory, UnnamedHistory
-from rerank.index.checks import check_topics, log_judged, model_recipe
 from rerank.index.collection import Collection
+from rerank.index.input_checks import check_topics, log_judged
+from rerank.index.model_checks import model_recipe
 from rerank.index.opened import OpenedIndex
 from rerank.index.resources import (
     HISTORY,

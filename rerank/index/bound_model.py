@@ -13,15 +13,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, ModelMismatchError, shown
+from rerank.errors import InvalidInputError, shown
 from rerank.features.recipe import Recipe
-from rerank.features.resolved_recipe import check_resources
 from rerank.files.inputs import RunLike
 from rerank.index.bound import BoundIndex, runs_of_features
-from rerank.index.checks import model_recipe
 from rerank.index.collection import Collection
+from rerank.index.model_checks import check_index_resources, model_recipe
 from rerank.index.query_texts import QueryTexts, position_ids, texts_of_query
-from rerank.index.resources import needed_resources
 from rerank.index.texts import TextOptions, text_features, texts_of_rows
 from rerank.index.unsupervised import applied_model
 from rerank.rankers.calibration import Probabilities
@@ -34,7 +32,7 @@ from rerank.retrieval.tail import with_tail
 from rerank.retrieval.union import UnionRun
 from rerank.types import Floats, Ints, RankingData, Retriever, Run, Topics, trec_order
 from rerank.types.data_frames import is_whole
-from rerank.types.order import position_order
+from rerank.types.tie_order import position_order
 from rerank.vectors.scorer import Scorer
 
 
@@ -109,7 +107,7 @@ class BoundModel:
         index.check_model(model)
         recipe = model_recipe(model)
         index = index.with_history_of(model)
-        _check_resources(index, recipe)
+        check_index_resources(index, recipe)
         return cls(index, model, recipe, Candidates.of_retriever(trained_retriever(model)) or Candidates())
 
     @property
@@ -285,25 +283,6 @@ class BoundModel:
             return cutoff.run(scored.data, self.probabilities(scored, texts=True), self.model.kind)
         texts = partial(texts_of_rows, self.index, query_texts, options, scored.data)
         return self.reordered(scored, query_texts.topics, texts).run(self.model.kind)
-
-
-def _check_resources(index: Collection, recipe: Recipe) -> None:
-    """Refuse an index that lacks the history, vectors or encoder of a model's training."""
-    needs = needed_resources(recipe)
-    history = index.history if "history" in needs else None
-    checksum = None if history is None else history.checksum
-    if recipe.history not in (None, checksum):
-        raise ModelMismatchError(
-            f"model: expected the history of checksum {recipe.history}, which it was trained with, got "
-            f"{'none' if checksum is None else checksum}. Learn it with `rerank history`."
-        )
-    vectors = index.vectors if "vectors" in needs else None
-    encoder = index.encoder if "encoder" in needs else None
-    resources = {
-        "vectors": None if vectors is None else vectors.checksum,
-        "encoder": None if encoder is None else encoder.name,
-    }
-    check_resources(recipe, resources)
 
 
 def slow_scores(

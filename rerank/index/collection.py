@@ -15,7 +15,7 @@ from rerank.errors import ModelMismatchError, log
 from rerank.files.inputs import RunLike
 from rerank.history.history import History, read_history
 from rerank.history.judged import IndexHistory, UnnamedHistory
-from rerank.index.checks import fingerprint_differences
+from rerank.index.model_checks import fingerprint_differences
 from rerank.index.resources import SCORER, Resources, bound_scorer, named_runs
 from rerank.lucene.analysis import Analyser
 from rerank.lucene.texts import TextAnalyser

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 from rerank.errors import ModelMismatchError, log
 from rerank.files.json_lines import ID_KEYS
 from rerank.index.bound_model import BoundModel
-from rerank.index.checks import model_recipe
 from rerank.index.collection import Collection
 from rerank.index.index import Index
+from rerank.index.model_checks import model_recipe
 from rerank.index.resources import Resources, needed_resources
 from rerank.index.texts import TITLES
 from rerank.lucene.analysis import Analyser

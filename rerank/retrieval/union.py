@@ -25,7 +25,7 @@ from rerank.retrieval.candidates import Candidates, Part
 from rerank.retrieval.fusion import RRF_K, rrf_scores
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, ForwardIndex, Ids, Ints, Run, id_array, pointers, query_rows
-from rerank.types.order import scores_and_ranks
+from rerank.types.tie_order import scores_and_ranks
 
 _STEP = 2.0**-19  # between scores of documents that only other sources hold, as a share of the query's greatest score
 

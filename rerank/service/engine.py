@@ -36,8 +36,8 @@ from rerank.service.served_models import ServedModel, load_models, opened_collec
 from rerank.service.settings import BM25_NAME, ServiceError, Settings, internal, too_late, unknown, unusable
 from rerank.types import Ints, Run, Topics, pointers
 from rerank.types.ids import QUERY, id_array
-from rerank.types.order import position_order
 from rerank.types.retriever import CONTENTS, Passage, Retriever
+from rerank.types.tie_order import position_order
 
 _WARM_ROWS = 50
 _AT_ONCE = 50  # stored documents

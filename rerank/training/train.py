@@ -21,8 +21,8 @@ from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, log
 from rerank.features.recipe import Recipe
 from rerank.files.inputs import QrelsLike, TopicsLike, qrels_of, topics_of
-from rerank.index.checks import log_judged, log_unknown
 from rerank.index.index import Index, opened
+from rerank.index.input_checks import log_judged, log_unknown
 from rerank.metrics.registry import named, parse_measure
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.boosted import FEW_QUERIES

@@ -15,7 +15,6 @@ as UTF-8 bytes (`S` arrays, a quarter of the memory); they are decoded at the fi
 
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.ids import Ids, id_array, id_bytes, sort_keys
-from rerank.types.order import query_order, trec_order
 from rerank.types.query_rows import (
     Floats,
     Ints,
@@ -30,6 +29,7 @@ from rerank.types.ranking_data import RankingData, numbered_names
 from rerank.types.records import Qrels, Run, SubtopicQrels, Topics
 from rerank.types.retriever import BM25, CONTENTS, UNNAMED, Passages, Retriever
 from rerank.types.text_tables import Shown, counted
+from rerank.types.tie_order import query_order, trec_order
 
 __all__ = [
     "BM25",

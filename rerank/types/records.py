@@ -34,11 +34,11 @@ from rerank.types.data_frames import (
     rows_as_frame,
 )
 from rerank.types.ids import Ids, id_array, id_bytes, repeated_row, row_codes, sort_keys
-from rerank.types.order import trec_order
 from rerank.types.query_rows import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_rows, rows_of_groups
 from rerank.types.query_table import QueryTable, group_rows, numbered
 from rerank.types.retriever import UNNAMED, Retriever
 from rerank.types.text_tables import Shown, counted
+from rerank.types.tie_order import trec_order
 
 Value = TypeVar("Value", int, float)
 

@@ -11,7 +11,7 @@ import pytest
 import rerank
 from rerank.features.recipe import Recipe
 from rerank.types import Run
-from rerank.types.order import scores_and_ranks
+from rerank.types.tie_order import scores_and_ranks
 
 WORDS = [f"word{number}" for number in range(16)]
 

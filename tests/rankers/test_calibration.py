@@ -16,7 +16,7 @@ from rerank.rankers.calibration import COVERED, DESCRIBED, OutOfFold, Scale, Sco
 from rerank.rankers.probability_map import MANY, LogisticMap, _isotonic, logistic
 from rerank.runtime.codec import plain
 from rerank.types import query_rows
-from rerank.types.order import trec_order
+from rerank.types.tie_order import trec_order
 
 N_DOCUMENTS = 30
 

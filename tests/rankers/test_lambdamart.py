@@ -10,7 +10,7 @@ from rerank.metrics.ranked_lists import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.types import RankingData, pointers
-from rerank.types.order import trec_order
+from rerank.types.tie_order import trec_order
 from tests.rankers.conftest import ranking_data
 
 SMALL = {"n_estimators": 30, "num_leaves": 8, "min_child_samples": 5}

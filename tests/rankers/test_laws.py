@@ -17,8 +17,8 @@ from rerank.rankers.ranker import Ranker, read_model
 from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.types import Floats, RankingData, pointers
 from rerank.types.ids import id_array
-from rerank.types.order import trec_order
 from rerank.types.retriever import Retriever
+from rerank.types.tie_order import trec_order
 from tests.rankers.conftest import model_from_dict, ranking_data
 
 OBJECTIVES = ("logistic", "balanced-logistic", "ranknet", "hinge", "plackett-luce", "gbrank", "logistrank")

@@ -13,7 +13,7 @@ import rerank
 from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, MissingFileError
 from rerank.index.bound_model import BoundModel
-from rerank.index.checks import log_unknown
+from rerank.index.input_checks import log_unknown
 from rerank.lucene.documents import stored_fields
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.bases import UnsupervisedBase

@@ -14,8 +14,8 @@ from hypothesis import given, strategies as st
 from rerank.errors import InvalidInputError
 from rerank.types import Qrels, RankingData, Run, Topics, ideal_of_rows, pointers, query_rows
 from rerank.types.ids import id_array, id_bytes, row_codes, sort_keys
-from rerank.types.order import trec_order
 from rerank.types.preferences import Preferences
+from rerank.types.tie_order import trec_order
 
 # Few letters and lengths about a word of eight bytes: ids that share beginnings, some of more than one byte a letter.
 ids = st.text("ab", max_size=2).map(lambda end: "clueweb" + end) | st.text("aZ09-é語😀", min_size=1, max_size=18)

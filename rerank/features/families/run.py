@@ -20,7 +20,7 @@ from rerank.features.families.relative import relate
 from rerank.features.match import CandidateBatch
 from rerank.features.recipe import Feature, Missing, Recipe, RunFamily, register
 from rerank.types import query_rows
-from rerank.types.order import scores_and_ranks
+from rerank.types.tie_order import scores_and_ranks
 
 _ORDER = "trec_eval's order"
 _DEPTH = 100  # scores of which `query.deviation` is computed
