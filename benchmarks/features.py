@@ -41,7 +41,7 @@ def _collection(options: Options, n_queries: int) -> tuple[rerank.Index, dict[st
 @benchmark(data="100,000 documents of real sentences, 1,000 candidates a query")
 def features(options: Options) -> Iterator[Row]:
     """Query-document pairs a second of each family of one field and of recipes, two threads."""
-    from rerank.features.recipe import index_family_names
+    from rerank.features.family import index_family_names
 
     opened_index, topics = _collection(options, 400)
     names = index_family_names()
@@ -106,7 +106,7 @@ def reranking(options: Options) -> Iterator[Row]:
 @benchmark(data="one document of 100,000 words, of four or of as many as the query")
 def long_texts(options: Options) -> Iterator[Row]:
     """Seconds of every family's features of a long query and a long document: they grow as the longer of the two."""
-    from rerank.features.recipe import index_family_names
+    from rerank.features.family import index_family_names
 
     recipe = rerank.Recipe(families=index_family_names())
     for n_words in (100, 1000, 10_000):
@@ -261,7 +261,7 @@ def _positions(field: Any, doc: int, term: int) -> list[int]:
 @benchmark(data="nfcorpus, test queries, 1,000 documents each", peer="features of the same documents by id")
 def texts(options: Options) -> Iterator[Row]:
     """Milliseconds of the default features of 1,000 texts against one query; all values must be those by id."""
-    from rerank.features.recipe import index_family_names
+    from rerank.features.family import index_family_names
 
     documents = {each["id"]: each for each in documents_of(options, "nfcorpus")}
     topics, draw = judged(options, "nfcorpus", "test")[0], random.Random(0)
@@ -296,7 +296,7 @@ def _check_same(one: rerank.RankingData, other: rerank.RankingData, query_id: st
 def passage_times(options: Options) -> Iterator[Row]:
     """Milliseconds of one query's 1,000 candidates with the family of passages, on one thread."""
     from benchmarks.passages import joined_documents
-    from rerank.features.recipe import default_family_names
+    from rerank.features.family import default_family_names
 
     default, topics = default_family_names(), read_topics(options, "nfcorpus")
     recipes = {

@@ -50,7 +50,7 @@ def _joined_labels(qrels: rerank.Qrels, owner: Mapping[str, str]) -> dict[str, d
 )
 def passages(options: Options) -> Iterator[Row]:
     """nDCG@10 of LambdaMART on BM25's first 100 documents with the family of passages, by window."""
-    from rerank.features.recipe import default_family_names
+    from rerank.features.family import default_family_names
 
     recipes = {"default": rerank.Recipe()} | {
         f"passages {window}": rerank.Recipe(families=(*default_family_names(), "passages"), passages=window)

@@ -291,7 +291,7 @@ def compile_features() -> dict[str, float]:
     words = ("ranking", "queries", "documents", "indexes", "learning", "trees", "gradients", "measures")
     texts = [" ".join(three) for three in product(words, repeat=3)]
     with empty_cache() as kernels, tempfile.TemporaryDirectory() as folder:
-        from rerank.features.recipe import index_family_names
+        from rerank.features.family import index_family_names
 
         documents = ({"id": f"d{number}", "contents": text} for number, text in enumerate(texts))
         with rerank.Index.build(documents, Path(folder) / "index", vectors=False) as index:

@@ -64,7 +64,8 @@ def compile_features(folder: Path) -> None:
     """Compute all features of an index of random words, train on them and rank."""
     import numpy as np
 
-    from rerank.features.recipe import Recipe, index_family_names
+    from rerank.features.family import index_family_names
+    from rerank.features.recipe import Recipe
     from rerank.index.index import Index
     from rerank.pipeline.rerank import rerank
     from rerank.training.train import train

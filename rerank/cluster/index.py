@@ -27,7 +27,6 @@ from rerank.files.source import file_mark
 from rerank.index.bound import runs_of_features
 from rerank.index.index import Index
 from rerank.index.input_checks import check_topics
-from rerank.index.model_checks import fingerprint_differences
 from rerank.index.resources import HISTORY, SCORER, VECTORS, resource_name
 from rerank.index.unsupervised import applied_model
 from rerank.lucene.java_parts import anserini_version
@@ -37,6 +36,7 @@ from rerank.retrieval.union import UnionRun, run_of_part
 from rerank.runtime.threads import at_most_threads
 from rerank.training.folds import groups_of_topics
 from rerank.types import RankingData, Run, Topics
+from rerank.types.forward import fingerprint_differences
 from rerank.vectors.vectors import ENCODER
 from rerank.version import __version__
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, check_known, shown
 from rerank.features.columns import default_features
-from rerank.features.recipe import FieldFamily, Recipe, known_families
+from rerank.features.family import FieldFamily, known_families
+from rerank.features.recipe import Recipe
 from rerank.runtime.fields import SchemaError
 from rerank.runtime.registry import Registry
 from rerank.trees.forest import Forest

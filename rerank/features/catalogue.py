@@ -4,16 +4,15 @@ import json
 from math import isinf
 
 from rerank.features.columns import default_features
-from rerank.features.recipe import (
-    NORMALISATIONS,
+from rerank.features.family import (
     Family,
     Feature,
     FieldFamily,
-    Recipe,
     default_family_names,
     history_family_names,
     known_families,
 )
+from rerank.features.recipe import NORMALISATIONS, Recipe
 from rerank.types import Passages, counted
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.features.recipe import Family, Feature, FieldFamily, Recipe, family
+from rerank.features.family import Family, Feature, FieldFamily, family
+from rerank.features.recipe import Recipe
 from rerank.types import CONTENTS
 
 

@@ -9,16 +9,9 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, log
 from rerank.features.families.functions import FUNCTIONS
+from rerank.features.family import default_family_names, family, history_family_names, space_family_names
 from rerank.features.match import Documents
-from rerank.features.recipe import (
-    Recipe,
-    default_family_names,
-    defined_functions,
-    family,
-    history_family_names,
-    known_names,
-    space_family_names,
-)
+from rerank.features.recipe import Recipe, defined_functions, known_names
 from rerank.types import ForwardIndex, Passages, Run
 from rerank.vectors.query_vectors import Encoded
 from rerank.vectors.vectors import ENCODER, LSI, Vectors

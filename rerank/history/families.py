@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.recipe import Feature, Missing, register
+from rerank.features.family import Feature, Missing, register
 from rerank.features.statistics import inverse_document_frequency
 from rerank.history.judged import HistoryQuery, IndexHistory
 from rerank.history.learned_family import DocumentFamily, LearnedFamily, with_smoothed

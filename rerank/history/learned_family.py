@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.families.relative import relate
+from rerank.features.family import Feature, Missing, RunFamily
 from rerank.features.match import CandidateBatch
-from rerank.features.recipe import Feature, Missing, Recipe, RunFamily
+from rerank.features.recipe import Recipe
 from rerank.history.judged import HistoryQuery, IndexHistory, UnnamedHistory
 from rerank.runtime.kernels import kernel
 from rerank.types.query_rows import Floats

@@ -15,12 +15,12 @@ from rerank.errors import ModelMismatchError, log
 from rerank.files.inputs import RunLike
 from rerank.history.history import History, read_history
 from rerank.history.judged import IndexHistory, UnnamedHistory
-from rerank.index.model_checks import fingerprint_differences
 from rerank.index.resources import SCORER, Resources, bound_scorer, named_runs
 from rerank.lucene.analysis import Analyser
 from rerank.lucene.texts import TextAnalyser
 from rerank.runtime.progress import InProcess
 from rerank.types import CONTENTS, ForwardIndex, Passages, Run
+from rerank.types.forward import fingerprint_differences
 from rerank.vectors.encoder import Encoder
 from rerank.vectors.scorer import Scorer
 from rerank.vectors.vectors import ENCODER, Vectors

@@ -1,11 +1,11 @@
-"""Checks of a model against an index, before it is bound (`BoundModel.of`): recipe, fingerprint and resources.
+"""Checks of a model against an index, before it is bound (`BoundModel.of`): recipe and resources.
 
-The retrievers of the data that a model is applied to are checked in `rerank/rankers/retriever_checks.py`.
+The fingerprint is checked by `Collection.check_model`, and the retrievers of the data that a model is applied to in
+`rerank/rankers/retriever_checks.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -21,20 +21,6 @@ if TYPE_CHECKING:
 
 # By model: the recipe as stored, and as read.
 _RECIPES: WeakKeyDictionary[Any, tuple[Any, Recipe]] = WeakKeyDictionary()
-
-
-def fingerprint_differences(
-    prefix: str, trained_on: Mapping[str, Any], opened: Mapping[str, Any]
-) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the dotted names of the parts in which two fingerprints differ, with both values."""
-    for key in dict.fromkeys((*opened, *trained_on)):
-        name = f"{prefix}{key}"
-        before = trained_on.get(key)
-        after = opened.get(key)
-        if isinstance(before, Mapping) and isinstance(after, Mapping):
-            yield from fingerprint_differences(f"{name}.", before, after)
-        elif before != after:
-            yield name, before, after
 
 
 def model_recipe(model: Ranker) -> Recipe:

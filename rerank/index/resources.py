@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.features.recipe import Recipe, family
+from rerank.features.family import family
+from rerank.features.recipe import Recipe
 from rerank.files.inputs import RunLike, run_of
 from rerank.history.history import History
 from rerank.lucene.shards import RESOURCES

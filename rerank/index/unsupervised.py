@@ -4,7 +4,8 @@ from pathlib import Path
 
 from rerank.errors import log
 from rerank.features.column_plan import column_plan
-from rerank.features.recipe import Recipe, family
+from rerank.features.family import family
+from rerank.features.recipe import Recipe
 from rerank.index.collection import Collection
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker, fitted_model

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.family import family
 from rerank.features.near_duplicates import query_groups
-from rerank.features.recipe import Recipe, family
+from rerank.features.recipe import Recipe
 from rerank.history.history import History
 from rerank.metrics.base import Measure
 from rerank.metrics.ranked_lists import RankedLists

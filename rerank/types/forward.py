@@ -6,7 +6,7 @@ Documents are looked up by a hash table of their ids.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,3 +122,17 @@ def counted_terms(
     pairs = [sorted((numbers[term], n) for term, n in Counter(text).items() if numbers[term] >= 0) for text in texts]
     flat = np.array([pair for of_text in pairs for pair in of_text], dtype=np.int32).reshape(-1, 2)
     return pointers(list(map(len, pairs))), np.ascontiguousarray(flat[:, 0]), np.ascontiguousarray(flat[:, 1])
+
+
+def fingerprint_differences(
+    prefix: str, trained_on: Mapping[str, Any], opened: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the dotted names of the parts in which two fingerprints differ, with both values."""
+    for key in dict.fromkeys((*opened, *trained_on)):
+        name = f"{prefix}{key}"
+        before = trained_on.get(key)
+        after = opened.get(key)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from fingerprint_differences(f"{name}.", before, after)
+        elif before != after:
+            yield name, before, after

@@ -151,7 +151,7 @@ def collection(data: Path, quick: bool) -> tuple[Any, dict[str, str], Any]:
 def of_index(folder: Path, index: Any, topics: dict[str, str], qrels: Any) -> Any:
     """Write vectors, runs and features of all families; return the default features with labels."""
     import rerank
-    from rerank.features.recipe import known_families
+    from rerank.features.family import known_families
 
     vectors = rerank.Vectors.learn(index)
     vectors.save(folder / "vectors.npz")

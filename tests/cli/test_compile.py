@@ -16,7 +16,8 @@ import gc, json, sys
 from pathlib import Path
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from rerank.features.recipe import Recipe, index_family_names
+from rerank.features.family import index_family_names
+from rerank.features.recipe import Recipe
 from rerank.history.history import History
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.cli.compile import compile_features, compile_training

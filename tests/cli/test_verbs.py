@@ -15,7 +15,8 @@ import rerank
 from rerank.cli.main import VERBS, cli, run
 from rerank.cli.options import ELSEWHERE
 from rerank.evaluation.comparison import CORRECTIONS, DEFAULT_CORRECTION, DEFAULT_TEST, FORMATS, TESTS
-from rerank.features.recipe import Recipe, known_families
+from rerank.features.family import known_families
+from rerank.features.recipe import Recipe
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.registry import known_rankers, ranker_class
 from rerank.types import counted

@@ -17,7 +17,8 @@ from rerank.errors import InvalidInputError
 from rerank.exchange import registry
 from rerank.exchange.registry import EngineSettings, known_formats, portable_template
 from rerank.features.families.static import StaticFeatures
-from rerank.features.recipe import Recipe, known_families
+from rerank.features.family import known_families
+from rerank.features.recipe import Recipe
 from tests.oracles import engines as walks
 from tests.rankers.conftest import ranking_data
 from tests.tiny import Tiny, tiny

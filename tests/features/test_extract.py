@@ -14,7 +14,8 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.features import extract as extract_module
 from rerank.features.extract import extract
-from rerank.features.recipe import Recipe, index_family_names
+from rerank.features.family import index_family_names
+from rerank.features.recipe import Recipe
 from rerank.features.resolved_recipe import Records, resolved
 from rerank.runtime import threads
 from rerank.types import Qrels, Run

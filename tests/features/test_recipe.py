@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.features.recipe import Recipe, default_family_names
+from rerank.features.family import default_family_names
+from rerank.features.recipe import Recipe
 from rerank.features.resolved_recipe import Records, resolved
 from tests.features.collection import forward_index
 

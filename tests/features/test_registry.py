@@ -10,15 +10,15 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.features.columns import ColumnGroup, column_groups
 from rerank.features.extract import extract
-from rerank.features.recipe import (
+from rerank.features.family import (
     FieldFamily,
     Missing,
-    Recipe,
     default_family_names,
     family,
     known_families,
     space_family_names,
 )
+from rerank.features.recipe import Recipe
 from rerank.features.resolved_recipe import Records
 from rerank.types import RankingData, Run, query_rows
 from rerank.vectors.query_vectors import Encoded

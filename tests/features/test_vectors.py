@@ -10,7 +10,8 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.features.extract import extract
 from rerank.features.families.cosines import LEVELS
-from rerank.features.recipe import Recipe, default_family_names
+from rerank.features.family import default_family_names
+from rerank.features.recipe import Recipe
 from rerank.features.resolved_recipe import Records
 from rerank.types import RankingData, Run, query_rows
 from rerank.types.forward import ForwardIndex

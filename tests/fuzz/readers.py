@@ -30,7 +30,8 @@ from rerank.errors import IndexFolderError, RerankError
 from rerank.experiments.study import VERSION, Study, read_settings
 from rerank.features.catalogue import template
 from rerank.features.extract import extract
-from rerank.features.recipe import Recipe, history_family_names
+from rerank.features.family import history_family_names
+from rerank.features.recipe import Recipe
 from rerank.features.resolved_recipe import Records
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.data import read_data, write_data

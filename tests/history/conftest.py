@@ -9,7 +9,8 @@ from functools import cached_property
 import pytest
 
 from rerank.features.extract import extract
-from rerank.features.recipe import Recipe, history_family_names
+from rerank.features.family import history_family_names
+from rerank.features.recipe import Recipe
 from rerank.features.resolved_recipe import Records
 from rerank.history.history import History
 from rerank.types import Qrels, RankingData, Run

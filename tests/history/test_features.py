@@ -8,7 +8,8 @@ from math import isnan, nan
 import numpy as np
 import pytest
 
-from rerank.features.recipe import Missing, Recipe, known_families
+from rerank.features.family import Missing, known_families
+from rerank.features.recipe import Recipe
 from rerank.history.history import History
 from rerank.history.learned_family import LearnedFamily
 from rerank.history.neighbours import document_neighbours

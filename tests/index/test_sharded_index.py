@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import rerank
 from rerank.features.families.functions import FUNCTIONS
-from rerank.features.recipe import known_families
+from rerank.features.family import known_families
 from rerank.lucene.shards import shard_of
 from rerank.retrieval.base import known_sources
 from tests.lucene import anserini

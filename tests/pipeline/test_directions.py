@@ -9,7 +9,7 @@ import numpy as np
 
 import rerank
 from rerank.features.columns import default_features, directions
-from rerank.features.recipe import default_family_names, known_families
+from rerank.features.family import default_family_names, known_families
 from tests.tiny import Tiny, more_queries
 
 

@@ -19,7 +19,8 @@ import rerank
 from rerank.cli.main import main
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.families.functions import FUNCTIONS
-from rerank.features.recipe import Recipe, index_family_names
+from rerank.features.family import index_family_names
+from rerank.features.recipe import Recipe
 from rerank.features.text_bm25 import bm25_scores
 from rerank.index.query_texts import texts_of_queries
 from rerank.index.text_collection import TextCollection

@@ -17,7 +17,7 @@ import numpy as np
 from dataclasses import dataclass
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import register
-from rerank.features.recipe import Feature, FieldFamily, known_families, register as register_family
+from rerank.features.family import Feature, FieldFamily, known_families, register as register_family
 
 @register("NoGain")
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ known_families()  # while it is imported itself
 PROGRAM = """
 import rerank
 from rerank.features.catalogue import catalogue
-from rerank.features.recipe import default_family_names, index_family_names, known_families
+from rerank.features.family import default_family_names, index_family_names, known_families
 from rerank.rankers.registry import known_rankers
 
 print(rerank.evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["NoGain@5"])["NoGain@5"])

@@ -1,1 +1,1 @@
-"""Families of features: each registers its class with `rerank.features.recipe.register`."""
+"""Families of features: each registers its class with `rerank.features.family.register`."""

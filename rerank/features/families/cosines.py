@@ -15,8 +15,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.family import Feature, FieldFamily, Missing, RunFamily, register
 from rerank.features.match import CandidateBatch, FieldBlock
-from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
+from rerank.features.recipe import Recipe
 from rerank.runtime.elementary import dot
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.llvm import LANES32, LINE, lane_sum, load, prefetch, same

@@ -31,8 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown
+from rerank.features.family import Feature, FieldFamily, Missing, RunFamily, register
 from rerank.features.match import CandidateBatch, FieldBlock
-from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
+from rerank.features.recipe import Recipe
 from rerank.files.source import check_file
 from rerank.runtime.json_text import check_nesting
 from rerank.runtime.mapped_rows import read_only_view
@@ -188,7 +189,7 @@ def feature(
         "field": the function takes `Matches` and returns (n_rows,) numbers. "document": it takes the query's tokens
         and the document (a mapping if it is JSON, else text) and returns one number.
     meaning, formula, source, unit : str
-        Documentation, see `rerank.features.recipe.Feature`.
+        Documentation, see `rerank.features.family.Feature`.
     low, high : float, default=-inf, inf
         Bounds of the values, for documentation.
 

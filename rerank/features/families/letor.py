@@ -23,8 +23,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.family import Feature, FieldFamily, Missing, register
 from rerank.features.match import FieldBlock
-from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
+from rerank.features.recipe import Recipe
 from rerank.features.statistics import vector_norms
 from rerank.runtime.elementary import log, log1p
 from rerank.runtime.kernels import helper, kernel

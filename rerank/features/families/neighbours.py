@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from rerank.features.columns import columns_of
 from rerank.features.families.feedback import MAX_DOC_SHARE, FeedbackFeatures
 from rerank.features.families.letor import LetorFeatures
+from rerank.features.family import Feature, FieldFamily, Missing, register
 from rerank.features.match import FieldBlock
-from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
+from rerank.features.recipe import Recipe
 from rerank.features.statistics import burstiness, field_idf, kept_by_size, postings
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import FieldArrays, Floats

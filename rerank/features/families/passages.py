@@ -22,8 +22,9 @@ Callan, SIGIR 1994; Dai & Callan, SIGIR 2019; Zhang, Yates & Lin, ECIR 2021.
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.family import Feature, FieldFamily, Missing, register
 from rerank.features.match import FieldBlock
-from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
+from rerank.features.recipe import Recipe
 from rerank.features.statistics import cached_by_field
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.llvm import prefetch

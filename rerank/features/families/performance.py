@@ -19,8 +19,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.family import Feature, FieldFamily, Missing, register
 from rerank.features.match import FieldBlock
-from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
+from rerank.features.recipe import Recipe
 from rerank.runtime.elementary import log, log1p, log2
 from rerank.runtime.kernels import kernel
 

@@ -30,8 +30,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.family import Feature, FieldFamily, Missing, register
 from rerank.features.match import FieldBlock, gather_candidates, match
-from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
+from rerank.features.recipe import Recipe
 from rerank.runtime.elementary import exp, log, log1p
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.llvm import prefetch

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from rerank.features.columns import columns_of
 from rerank.features.families.feedback import FeedbackFeatures
 from rerank.features.families.letor import LetorFeatures
+from rerank.features.family import Feature, FieldFamily, register
 from rerank.features.match import FieldBlock
-from rerank.features.recipe import Feature, FieldFamily, Recipe, register
+from rerank.features.recipe import Recipe
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Ints
 

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.families.relative import relate
+from rerank.features.family import Feature, Missing, RunFamily, register
 from rerank.features.match import CandidateBatch
-from rerank.features.recipe import Feature, Missing, Recipe, RunFamily, register
+from rerank.features.recipe import Recipe
 from rerank.types import query_rows
 from rerank.types.tie_order import scores_and_ranks
 

@@ -6,8 +6,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.family import Feature, Missing, RunFamily, register
 from rerank.features.match import CandidateBatch
-from rerank.features.recipe import Feature, Missing, Recipe, RunFamily, register
+from rerank.features.recipe import Recipe
 
 
 @register("static")

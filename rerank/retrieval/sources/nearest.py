@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.features.family import family
 from rerank.features.match import gather_candidates
-from rerank.features.recipe import family
 from rerank.files.vectors import checked_vectors, read_vectors
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register
 from rerank.runtime.elementary import dot
