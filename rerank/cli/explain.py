@@ -64,7 +64,7 @@ def command(
     queries that it has not seen.
     """
     from rerank.evaluation.page import write_account
-    from rerank.index.bound import is_index
+    from rerank.index.bound_index import is_index
 
     if dependence is None and (query["query"] or query["documents"] or (len(files) > 1 and is_index(files[0]))):
         refuse_beside("--query", ("measures",))

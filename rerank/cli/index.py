@@ -64,7 +64,7 @@ def command(
     `rerank index INDEX --language CODE` sets the language of an index that Anserini built with `-language CODE`;
     `rerank index INDEX --scorer NAME` sets the slow scorer of an index.
     """
-    from rerank.index.bound import is_index
+    from rerank.index.bound_index import is_index
     from rerank.types.retriever import Passages
     from rerank.vectors.scorer import Scorer
 

@@ -58,7 +58,7 @@ def refuse_beside(form: str, names: Iterable[str]) -> None:
 
 def begins_with_index(data: Sequence[Path], count: int) -> bool:
     """Return whether `count` arguments begin with an index; refuse a name without an ending where nothing is."""
-    from rerank.index.bound import is_index
+    from rerank.index.bound_index import is_index
 
     if len(data) == count and not data[0].exists() and not data[0].suffix:
         raise MissingFileError(data[0], "the folder of an index")

@@ -177,7 +177,7 @@ def command(
 
 def _form(data: tuple[Path, ...], instead: str) -> str:
     """Return the form of the arguments, a key of WITHOUT_EFFECT; `instead` is the option in place of QRELS."""
-    from rerank.index.bound import is_index
+    from rerank.index.bound_index import is_index
 
     if begins_with_index(data, 2 if instead else 3):
         return instead or "INDEX TOPICS QRELS"

@@ -24,7 +24,7 @@ from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe
 from rerank.files.inputs import qrels_of, run_of, topics_of
 from rerank.files.source import file_mark
-from rerank.index.bound import runs_of_features
+from rerank.index.bound_index import runs_of_features
 from rerank.index.index import Index
 from rerank.index.input_checks import check_topics
 from rerank.index.resources import HISTORY, SCORER, VECTORS, resource_name

@@ -10,7 +10,7 @@ from rerank.features.extract import doc_numbers
 from rerank.features.families.passages import MAX, N_COLUMNS, field_spans, fill_passages
 from rerank.features.match import gather_candidates, match
 from rerank.features.recipe import Recipe
-from rerank.index.bound import BoundIndex
+from rerank.index.bound_index import BoundIndex
 from rerank.index.collection import Collection
 from rerank.index.excerpts import chosen_fields
 from rerank.index.input_checks import check_topics

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown
 from rerank.features.recipe import Recipe
 from rerank.files.inputs import RunLike
-from rerank.index.bound import BoundIndex, runs_of_features
+from rerank.index.bound_index import BoundIndex, runs_of_features
 from rerank.index.collection import Collection
 from rerank.index.model_checks import check_index_resources, model_recipe
 from rerank.index.query_texts import QueryTexts, position_ids, texts_of_query

@@ -1,6 +1,7 @@
 """A collection as texts are compared with it: its statistics and analyser, and what is bound to it.
 
-An index is one (`rerank.index.bound`); so is what a model file holds of the index of its training, without documents.
+An index is one (`rerank.index.bound_index`); so is what a model file holds of the index of its training, without
+documents.
 """
 
 from __future__ import annotations

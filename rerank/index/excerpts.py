@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from rerank.index.bound import BoundIndex
+from rerank.index.bound_index import BoundIndex
 from rerank.index.texts import TITLES
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")

@@ -12,7 +12,7 @@ from rerank.features.recipe import Recipe
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, run_of, topics_of
 from rerank.history.history import History
-from rerank.index.bound import BoundIndex
+from rerank.index.bound_index import BoundIndex
 from rerank.index.resources import HISTORY, LANGUAGE, PASSAGES, SCORER, VECTORS, name_file
 from rerank.lucene.arrays import stored_forward
 from rerank.lucene.build import build_index, build_index_from_sgml

@@ -25,7 +25,7 @@ from rerank.runtime.registry import Registry
 from rerank.types.data_frames import plain_name
 
 # The file of a symbol; one that is not listed is looked for in all files. That halves the time of the first import.
-FILES = {
+FILE_OF_SYMBOL = {
     symbol: file
     for file, symbols in {
         "ap": ("AP", "GMAP", "infAP"),
@@ -208,8 +208,8 @@ def _measures_of(name: object) -> list[Measure]:
         )
     match = _GRAMMAR.fullmatch(name)
     symbol = match["symbol"] if match else ""
-    if symbol in FILES:
-        import_module(f"rerank.metrics.{FILES[symbol]}")
+    if symbol in FILE_OF_SYMBOL:
+        import_module(f"rerank.metrics.{FILE_OF_SYMBOL[symbol]}")
     if symbol in _MEASURES and name not in _TREC_NAMES:  # P alone is trec_eval's
         return [_from_grammar(name)]
     known_measures()

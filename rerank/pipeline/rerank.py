@@ -10,7 +10,7 @@ from typing import Any
 from rerank.errors import InvalidInputError, log
 from rerank.files.inputs import RunLike, TopicsLike, run_of, topics_of
 from rerank.files.texts import TextsFile
-from rerank.index.bound import BoundIndex
+from rerank.index.bound_index import BoundIndex
 from rerank.index.bound_model import BoundModel, RankedText
 from rerank.index.index import Index, opened
 from rerank.index.query_texts import listed, texts_of_queries

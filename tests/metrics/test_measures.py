@@ -10,7 +10,7 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.ranked_lists import RankedLists
-from rerank.metrics.registry import FILES, known_measures, parse_measure
+from rerank.metrics.registry import FILE_OF_SYMBOL, known_measures, parse_measure
 from rerank.types import pointers
 from tests.metrics import test_trec_measures
 from tests.metrics.golden import make_ndeval
@@ -203,14 +203,14 @@ def test_a_label_above_the_best_grade_is_refused() -> None:
 
 def test_files_are_those_that_register_the_measures() -> None:
     homes = {symbol: measure.__module__.rpartition(".")[2] for symbol, measure in known_measures().items()}
-    assert {symbol: homes.get(symbol) for symbol in FILES} == FILES
+    assert {symbol: homes.get(symbol) for symbol in FILE_OF_SYMBOL} == FILE_OF_SYMBOL
 
 
 def test_one_measure_loads_its_file_alone() -> None:
     code = "from rerank.metrics.registry import parse_measure; import sys; parse_measure('RR@10'); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.rpartition(".")[2] for name in done.stdout.split() if name.startswith("rerank.metrics.")}
-    assert loaded & set(FILES.values()) == {"reciprocal"}
+    assert loaded & set(FILE_OF_SYMBOL.values()) == {"reciprocal"}
 
 
 def test_cutoffs_that_are_numbers_of_numpy_are_named_as_numbers() -> None:
