@@ -35,7 +35,7 @@ from rerank.types.query_folds import folds_of_groups, groups_of_queries, numbere
 
 SMALLEST_BASE = 1e-30
 LARGEST_BASE = 1e30
-FEW_UNDECIDED = 16  # times their rows are at most all rows: the features of few queries are compared among themselves
+FEW_UNDECIDED = 16  # undecided queries are few if they have at most 1 / 16 of the rows
 
 
 class PreferenceRows(NamedTuple):
@@ -236,7 +236,7 @@ def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, of_
 
     @cache
     def digests_of_rows() -> NDArray[np.uint64]:
-        """Return the digest of each row; of few undecided queries, that among their rows, and 0 for all others."""
+        """Return the digest of each row; of few undecided queries, among their rows alone, and 0 for the others."""
         some = np.concatenate([rows[query] for query in undecided])
         are_few = len(some) * FEW_UNDECIDED <= data.n_rows
         X = data.X[some] if are_few else data.X
