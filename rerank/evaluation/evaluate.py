@@ -20,7 +20,7 @@ from rerank.metrics.ranked_lists import RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import Reliability
 from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, SubtopicQrels, counted, joined_rows, pointers, query_rows
-from rerank.types.data_frames import new_frame
+from rerank.types.data_frames import is_whole, new_frame
 from rerank.types.ids import same_ids, warn_apart
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
@@ -63,7 +63,7 @@ class EvalOptions:
         for name, value in (("depth", self.depth), ("level", self.level)):
             if name == "depth" and value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            if not is_whole(value) or value < 1:
                 raise InvalidInputError(
                     f"{name}: expected a whole number of at least 1, got {shown(value)}. Pass such a number."
                 )

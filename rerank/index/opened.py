@@ -72,8 +72,8 @@ class OpenedIndex:
             n_found += len(terms.intersection(analysed))
         if n_found < LEAST_SHARE * n_terms:
             log.warning(
-                "%s: expected the terms that the analyser %s makes of the documents, got others (%d of %d are among "
-                "them): queries miss them. Name the language (`rerank index INDEX --language CODE`); other stemmers "
+                "%s: expected the terms that the analyser %s makes of the documents, got others (only %d of %d terms "
+                "agree): queries miss them. Name the language (`rerank index INDEX --language CODE`); other stemmers "
                 "and stop words, and -pretokenized, are not known here.",
                 self.path,
                 self.searcher.language,

@@ -23,6 +23,7 @@ from rerank.metrics.recomputed import fill_by_recomputing
 from rerank.runtime.arithmetic import exp2_of, log2_of
 from rerank.runtime.sums import mean, total
 from rerank.types import Floats, Ints
+from rerank.types.data_frames import is_whole
 
 MEAN = "mean"
 GEOMETRIC = "geometric mean"
@@ -126,8 +127,7 @@ class Measure(ABC):
             raise InvalidInputError(
                 f"measure {self.symbol}: expected no cutoff, got {shown(cutoff)}. Write {self.symbol}{others}."
             )
-        is_whole = isinstance(cutoff, int | np.integer) and not isinstance(cutoff, bool) and cutoff >= 1
-        if not is_whole and (cutoff is not None or self.needs_cutoff):
+        if not (is_whole(cutoff) and cutoff >= 1) and (cutoff is not None or self.needs_cutoff):
             raise InvalidInputError(
                 f"measure {self.symbol}: expected a cutoff of at least 1, got {shown(cutoff)}. Write e.g. "
                 f"{self.symbol}@10."

@@ -47,7 +47,8 @@ class Gains:
             is_whole(label)
             and isinstance(gain, int | float)
             and not isinstance(gain, bool)
-            and abs(label) <= sys.float_info.max >= abs(gain)
+            and abs(label) <= sys.float_info.max
+            and abs(gain) <= sys.float_info.max
             for label, gain in gains.items()
         ):
             raise InvalidInputError(

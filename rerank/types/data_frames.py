@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -369,7 +369,7 @@ def id_column(what: str, frame: Frame, column: str) -> Ids:
     return id_array(ids)
 
 
-def is_whole(value: object) -> bool:
+def is_whole(value: object) -> TypeGuard[int]:
     """Return whether a value is a whole number, of Python or NumPy, and no truth value."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
