@@ -179,8 +179,9 @@ def test_page_judges_and_downloads_by_the_keyboard_alone(browser: Browser, serve
         browser.value(f"document.querySelector('#save-{name}').focus()")
         _press(browser, "Enter")
     end = time.monotonic() + 20
-    while time.monotonic() < end and not ((tmp_path / "qrels.txt").is_file() and (tmp_path / "topics.tsv").is_file()):
-        time.sleep(0.05)
+    files = [tmp_path / "qrels.txt", tmp_path / "topics.tsv"]
+    while time.monotonic() < end and not all(file.is_file() and file.stat().st_size for file in files):
+        time.sleep(0.05)  # the browser makes a file, and writes it later
     assert sorted((tmp_path / "qrels.txt").read_text().splitlines()) == sorted([f"q1 0 {first} 2", f"q1 0 {second} 0"])
     assert (tmp_path / "topics.tsv").read_text() == "q1\tamber\n"
     browser.open_url(f"http://127.0.0.1:{server.port}/", 1280)
