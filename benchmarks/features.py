@@ -90,7 +90,7 @@ def reranking(options: Options) -> Iterator[Row]:
             data = index.features(run, topic)
             jobs: dict[str, Callable[[], Any]] = {
                 "reranking": partial(rerank.rerank, index, model, topic, run),
-                "its gathering": partial(extract_blocks, **index._extraction(run, topic, None, None)),
+                "its gathering": partial(extract_blocks, **index._extraction(run, rerank.Topics(topic), None)),
                 "its gathering and families": partial(index.features, run, topic),
                 "its scores": partial(model.rank, data),
                 "by a model that reads few features": partial(rerank.rerank, index, small, topic, run),

@@ -34,7 +34,6 @@ from rerank.pipeline.rerank import rerank
 from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import UnionRun, run_of_part
 from rerank.runtime.threads import at_most_threads
-from rerank.training.folds import groups_of_topics
 from rerank.types import RankingData, Run, Topics
 from rerank.types.forward import fingerprint_differences
 from rerank.vectors.vectors import ENCODER
@@ -154,8 +153,11 @@ class ClusterIndex(Index):
     ) -> RankingData:
         """Return the features of the query-document pairs of a run, see `Index.features`."""
         index, recipe = self._of_model(recipe, model)
-        data, blocks = index._feature_blocks(run, topics, qrels, recipe)
-        return replace(data, X=np.concatenate(list(blocks)))
+        topics = topics_of(topics)
+        judgements = None if qrels is None else qrels_of(qrels)
+        data, blocks = index._feature_blocks(run, topics, recipe)
+        data = replace(data, X=np.concatenate(list(blocks)))
+        return data if judgements is None else self._labelled(data, judgements, topics)
 
     def rerank(self, model: Any, topics: Any, run: Any = None, *, base: Any = None, **options: Any) -> Run:
         """Return the top documents in the order of a model, see `rerank.rerank`."""
@@ -188,11 +190,10 @@ class ClusterIndex(Index):
         return replace(joined, sources={**joined.sources, **others})  # also of queries without a topic
 
     def _feature_blocks(
-        self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None
+        self, run: Any, topics: Topics, recipe: Recipe | None
     ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
-        """Return everything but the features, and the features part by part, as workers compute them."""
+        """Return everything but the features and labels, and the features part by part, as workers compute them."""
         run = run_of(run)
-        topics = topics_of(topics)
         check_topics(run, topics)
         others = runs_of_features(run, self)
         run = run.take(run.trec_order())
@@ -201,10 +202,7 @@ class ClusterIndex(Index):
         tables = {"topics": topics, "run": bare, "runs": others}
         parts = self._map(_features_of, {"recipe": recipe}, tables, list(run), "features", run)
         X, names, of_features, fingerprint = next(parts)
-        judgements = None if qrels is None else qrels_of(qrels)
-        judged = Topics({query_id: topics[query_id] for query_id in run})
-        groups = None if judgements is None else groups_of_topics(self, judged)
-        data = rows_without_features(run, judgements, others, names, of_features, fingerprint, groups)
+        data = rows_without_features(run, others, names, of_features, fingerprint)
         return data, chain([X], (part[0] for part in parts))
 
     def _map(

@@ -15,13 +15,12 @@ from rerank.errors import InvalidInputError, log
 from rerank.features.column_plan import ColumnPlan, Planned, column_plan
 from rerank.features.columns import columns_of
 from rerank.features.match import CandidateBatch, gather_candidates, match
-from rerank.features.near_duplicates import query_groups
 from rerank.features.normalise import normalise
 from rerank.features.recipe import Recipe
 from rerank.features.resolved_recipe import Records, resolved
 from rerank.runtime.progress import track
 from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
-from rerank.types import Floats, ForwardIndex, Ints, Qrels, RankingData, Run, pointers, query_blocks, query_rows
+from rerank.types import Floats, ForwardIndex, Ints, RankingData, Run, pointers, query_blocks, query_rows
 from rerank.types.ids import warn_apart
 from rerank.types.tie_order import scores_and_ranks
 from rerank.vectors.query_vectors import query_vectors
@@ -41,14 +40,13 @@ def extract(
     query_terms: Mapping[str, Sequence[str]],
     run: Run,
     recipe: Recipe | None = None,
-    qrels: Qrels | None = None,
     *,
     records: Records | None = None,
     needed: Collection[str] | None = None,
     threads: int | None = None,
 ) -> RankingData:
     """Return the features of every query-document pair of a run; features outside of `needed` may be NaN."""
-    data, extraction = _prepared(forward, query_terms, run, recipe, qrels, records, threads, needed)
+    data, extraction = _prepared(forward, query_terms, run, recipe, records, threads, needed)
     X = np.empty(data.X.shape, dtype=np.float32)
     for _ in extraction.blocks(X):
         pass
@@ -60,7 +58,6 @@ def extract_blocks(
     query_terms: Mapping[str, Sequence[str]],
     run: Run,
     recipe: Recipe | None = None,
-    qrels: Qrels | None = None,
     *,
     records: Records | None = None,
     threads: int | None = None,
@@ -71,7 +68,7 @@ def extract_blocks(
 
     Shapes: blocks float32 (n_rows_of_block, n_features).
     """
-    data, extraction = _prepared(forward, query_terms, run, recipe, qrels, records, threads)
+    data, extraction = _prepared(forward, query_terms, run, recipe, records, threads)
     return data, extraction.blocks()
 
 
@@ -80,7 +77,6 @@ def _prepared(
     query_terms: Mapping[str, Sequence[str]],
     run: Run,
     recipe: Recipe | None,
-    qrels: Qrels | None,
     records: Records | None,
     threads: int | None,
     needed: Collection[str] | None = None,
@@ -106,9 +102,7 @@ def _prepared(
         other_runs={name: scores_in(records.runs[name], run) for name in recipe.runs},
         threads=threads,
     )
-    about = plan.names, recipe.to_dict(), dict(forward.fingerprint)
-    groups = None if qrels is None else query_groups(forward, tokens)
-    return rows_without_features(run, qrels, records.runs, *about, groups), extraction
+    return rows_without_features(run, records.runs, plan.names, recipe.to_dict(), dict(forward.fingerprint)), extraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,33 +198,22 @@ class _Extraction:
 
 def rows_without_features(
     run: Run,
-    qrels: Qrels | None,
     runs: Mapping[str, Run],
     names: tuple[str, ...],
     recipe: Mapping[str, Any],
     fingerprint: Mapping[str, Any],
-    query_groups: Ints | None = None,
 ) -> RankingData:
     """Return everything but the features of a run in trec_eval's order: X is a zero-stride placeholder of NaN.
 
     names, recipe, fingerprint  of the features
-    query_groups                group of each query, (n_queries,); near duplicates share one, see `query_groups`
     """
-    labels = ideal_labels = ideal_ptr = None
-    if qrels is not None:
-        labels = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)[0].astype(np.float64)
-        ideal_labels, ideal_ptr = qrels.ideal(run.query_ids)
     return RankingData(
         query_ids=run.query_ids,
         query_ptr=run.query_ptr,
         doc_ids=run.doc_ids,
         X=np.broadcast_to(np.float32(np.nan), (run.n_rows, len(names))),
         feature_names=names,
-        labels=labels,
         base_scores=run.scores,
-        ideal_labels=ideal_labels,
-        ideal_ptr=ideal_ptr,
-        query_groups=query_groups,
         recipe=recipe,
         fingerprint=fingerprint,
         retriever=run.retriever,

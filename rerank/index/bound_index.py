@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, check_known, log, shown
+from rerank.features.near_duplicates import query_groups
 from rerank.features.recipe import Recipe
 from rerank.files.beir import OWN_DOCUMENTS, n_own_documents
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
@@ -44,8 +45,9 @@ from rerank.lucene.texts import TextAnalyser
 from rerank.retrieval.base import SearchInputs, source
 from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import search_union
-from rerank.types import BM25, CONTENTS, ForwardIndex, Ints, Passages, RankingData, Run, Topics
+from rerank.types import BM25, CONTENTS, ForwardIndex, Ints, Passages, Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY
+from rerank.types.ranking_data import labelled_data
 from rerank.types.retriever import K1, B
 from rerank.types.statistics import Statistics
 from rerank.types.vocabulary import find_terms
@@ -294,17 +296,6 @@ class BoundIndex(Collection):
             The documents, each id once in a query.
 
         """
-        run = self._hits(topics, candidates)
-        once = run.each_once()
-        if once.n_rows < run.n_rows:
-            self.warn_once(
-                f"{self.path}: expected an id for each document, got hits with the same id: the first of them counts. "
-                "Build the index with each id once; `rerank doctor` names them."
-            )
-        return once
-
-    def _hits(self, topics: Topics, candidates: Candidates) -> Run:
-        """Return what the sources find."""
         options: dict[str, Any] = {
             "k1": candidates.k1,
             "b": candidates.b,
@@ -317,7 +308,7 @@ class BoundIndex(Collection):
         if first.name == BM25:  # before the analysis below: a search keeps the terms of few queries
             run = bm25(depth)
             if candidates.is_single:
-                return run
+                return self._each_once(run)
         check_known("field", candidates.field, self.forward.fields)
         reads = {name for part in candidates.sources if part.file is None for name in source(part.name).reads}
         inputs = SearchInputs(
@@ -332,8 +323,18 @@ class BoundIndex(Collection):
             **options,
         )
         if candidates.is_single:
-            return source(first.name).search(inputs, depth)
-        return search_union(inputs, candidates)
+            return self._each_once(source(first.name).search(inputs, depth))
+        return self._each_once(search_union(inputs, candidates))
+
+    def _each_once(self, run: Run) -> Run:
+        """Return a run with each id once in a query; warn where documents of the index have the same id."""
+        once = run.each_once()
+        if once.n_rows < run.n_rows:
+            self.warn_once(
+                f"{self.path}: expected an id for each document, got hits with the same id: the first of them counts. "
+                "Build the index with each id once; `rerank doctor` names them."
+            )
+        return once
 
     def runs_of(self, candidates: Candidates) -> dict[str, Run]:
         """Return the runs of other systems among candidates: those that are bound, and others read from their files.
@@ -393,7 +394,9 @@ class BoundIndex(Collection):
         from rerank.features.extract import extract
 
         index, recipe = self._of_model(recipe, model)
-        inputs = index._extraction(run, topics, qrels, recipe)
+        topics = topics_of(topics)
+        judgements = None if qrels is None else qrels_of(qrels)
+        inputs = index._extraction(run, topics, recipe)
         words = {term for terms in inputs["query_terms"].values() for term in terms}
         n_known = np.count_nonzero(find_terms(self.forward, [word.encode() for word in words]) >= 0)
         if len(words) >= FEWEST_WORDS and n_known < len(words) / 2:  # e.g. since the queries' language is another
@@ -403,7 +406,21 @@ class BoundIndex(Collection):
                 n_known,
                 len(words),
             )
-        return extract(**inputs)
+        data = extract(**inputs)
+        return data if judgements is None else self._labelled(data, judgements, topics)
+
+    def _labelled(self, data: RankingData, qrels: Qrels, topics: Topics) -> RankingData:
+        """Return data with labels and groups of near duplicates; warn where queries have no judgements."""
+        without = [query_id for query_id in data if query_id not in qrels]
+        if without:
+            log.warning(
+                "qrels: %d of %d queries have no judgements, e.g. %s: all their documents get label 0. Leave them out.",
+                len(without),
+                len(data),
+                without[0],
+            )
+        groups = query_groups(self.forward, self.searcher.analyze([topics[query_id] for query_id in data]))
+        return replace(labelled_data(data, qrels), query_groups=groups)
 
     def _of_model(self, recipe: Recipe | None, model: Ranker | str | Path | None) -> tuple[Self, Recipe | None]:
         """Return the index with the history of a model, and its recipe; without a model, both as they are."""
@@ -437,7 +454,7 @@ class BoundIndex(Collection):
         """
         from rerank.features.extract import extract
 
-        return extract(**self._extraction(run, topics, None, recipe), needed=needed)
+        return extract(**self._extraction(run, topics, recipe), needed=needed)
 
     def write_features(
         self,
@@ -462,38 +479,28 @@ class BoundIndex(Collection):
         from rerank.files.data import write_data
 
         index, recipe = self._of_model(recipe, model)
-        data, blocks = index._feature_blocks(run, topics, qrels, recipe)
+        topics = topics_of(topics)
+        judgements = None if qrels is None else qrels_of(qrels)
+        data, blocks = index._feature_blocks(run, topics, recipe)
+        if judgements is not None:
+            log_judged(data, judgements)
+            data = self._labelled(data, judgements, topics)
         write_data(data, path, blocks)
 
     def _feature_blocks(
-        self, run: RunLike, topics: TopicsLike, qrels: QrelsLike | None, recipe: Recipe | None
+        self, run: RunLike, topics: Topics, recipe: Recipe | None
     ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
-        """Return everything but the features, and the features block by block."""
+        """Return everything but the features and labels, and the features block by block."""
         from rerank.features.extract import extract_blocks
 
-        inputs = self._extraction(run, topics, qrels, recipe)
-        if inputs["qrels"] is not None:
-            log_judged(inputs["run"], inputs["qrels"])
-        return extract_blocks(**inputs)
+        return extract_blocks(**self._extraction(run, topics, recipe))
 
-    def _extraction(
-        self, run: RunLike, topics: TopicsLike, qrels: QrelsLike | None, recipe: Recipe | None
-    ) -> dict[str, Any]:
+    def _extraction(self, run: RunLike, topics: Topics, recipe: Recipe | None) -> dict[str, Any]:
         """Return the arguments of `extract`."""
         from rerank.features.resolved_recipe import Records
 
         run = run_of(run)
-        topics = topics_of(topics)
         check_topics(run, topics)
-        judgements = None if qrels is None else qrels_of(qrels)
-        without = [] if judgements is None else [query_id for query_id in run if query_id not in judgements]
-        if without:
-            log.warning(
-                "qrels: %d of %d queries have no judgements, e.g. %s: all their documents get label 0. Leave them out.",
-                len(without),
-                len(run),
-                without[0],
-            )
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
         needs = needed_resources(recipe)
@@ -503,7 +510,6 @@ class BoundIndex(Collection):
             "query_terms": dict(zip(query_ids, terms, strict=True)),
             "run": run,
             "recipe": recipe,
-            "qrels": judgements,
             "records": Records(
                 runs=runs_of_features(run, self),
                 documents=self.stored_documents,

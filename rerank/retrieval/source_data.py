@@ -32,6 +32,7 @@ from rerank.retrieval.fusion import RRF_K, checked_runs, min_max, z_score
 from rerank.retrieval.pool import Pool, QueryRows, pooled
 from rerank.types import Floats, RankingData, Run, pointers, query_rows
 from rerank.types.ids import id_array, id_texts, warn_apart
+from rerank.types.ranking_data import labelled_data
 
 DESCRIBED = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
@@ -171,6 +172,4 @@ def _labelled(data: RankingData, qrels: QrelsLike) -> RankingData:
     judgements = qrels_of(qrels)
     warn_apart("runs", data, judgements)
     judged = data.select(np.flatnonzero([query_id in judgements for query_id in data]))
-    labels, _ = judgements.lookup(judged.query_ids, judged.query_ptr, judged.doc_ids)
-    ideal_labels, ideal_ptr = judgements.ideal(judged.query_ids)
-    return replace(judged, labels=labels.astype(np.float64), ideal_labels=ideal_labels, ideal_ptr=ideal_ptr)
+    return labelled_data(judged, judgements)

@@ -50,19 +50,17 @@ def calibration_lists(
 
 def without_relevant(run: Run, qrels: Qrels, target: float) -> Run:
     """Return a run without its relevant documents, of the first queries that have both relevant and other ones."""
-    stripped = _stripped(run, qrels, target)
+
+    def irrelevant(run: Run) -> Run:
+        labels, _ = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)
+        return run.of_rows(np.flatnonzero(labels < target))
+
+    stripped = irrelevant(run)
+    if isinstance(stripped, UnionRun):
+        sources = {name: irrelevant(source) for name, source in stripped.sources.items()}
+        stripped = replace(stripped, sources=sources)
     sizes = np.diff(stripped.query_ptr)
     return stripped.select(np.flatnonzero((sizes > 0) & (sizes < np.diff(run.query_ptr)))[:STRIPPED])
-
-
-def _stripped(run: Run, qrels: Qrels, target: float) -> Run:
-    """Return a run without relevant documents, and so the runs of its sources, if it is a union."""
-    irrelevant = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)[0] < target
-    stripped = run.of_rows(np.flatnonzero(irrelevant))
-    if isinstance(stripped, UnionRun):
-        sources = {name: _stripped(source, qrels, target) for name, source in stripped.sources.items()}
-        return replace(stripped, sources=sources)
-    return stripped
 
 
 def _out_of_fold(training: FoldTraining, models: Sequence[Ranker], scales: Sequence[Scale], target: float) -> OutOfFold:

@@ -18,7 +18,7 @@ from rerank.features.family import index_family_names
 from rerank.features.recipe import Recipe
 from rerank.features.resolved_recipe import Records, resolved
 from rerank.runtime import threads
-from rerank.types import Qrels, Run
+from rerank.types import Run
 from rerank.types.forward import FieldArrays
 from rerank.vectors.vectors import Vectors
 from tests.features.awkward import QUERIES
@@ -47,15 +47,6 @@ def test_extract_keeps_queries_of_the_run_and_orders_rows_as_trec_eval() -> None
 def test_extract_orders_rows_when_the_run_is_in_another_order() -> None:
     run = Run(np.array(["q"]), np.array([0, 2]), np.array(["a", "b"]), np.array([1.0, 2.0]))
     assert extract(INDEX, {"q": ["x"]}, run).doc_ids.tolist() == ["b", "a"]
-
-
-def test_extract_takes_labels_and_ideal_from_qrels() -> None:
-    qrels = Qrels.of({"q": {"a": 2, "elsewhere": 3, "c": 0}, "other": {"a": 1}})
-    data = extract(INDEX, {"q": ["x"]}, Run.of({"q": {"a": 1.0, "b": 2.0}}), qrels=qrels)
-    assert data.labels is not None
-    assert data.labels.dtype == np.float64
-    assert data.labels.tolist() == [0.0, 2.0]
-    assert data.ideal()[0].tolist() == [3.0, 2.0]
 
 
 def test_extract_carries_recipe_and_fingerprint() -> None:
