@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.clicks.record import Clicks, Numbers
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Floats, Ids, Ints, pointers
 from rerank.types.query_table import QueryTable
 
 
@@ -66,12 +66,20 @@ class Cells:
         """Return the sum of the values at each position, (n_positions,) float64."""
         return np.asarray(np.bincount(self.place, values, self.n_positions), dtype=np.float64)
 
-    def matches(self, clicks: Clicks, table: QueryTable) -> tuple[Ints, Ints]:
-        """Return the pairs that a table of documents has, and the row of each in it."""
-        query_ptr = pointers(np.bincount(self.query, minlength=len(clicks.query_ids)))
-        return table.matches(clicks.query_ids, query_ptr, clicks.doc_ids[self.document])
-
     def select(self, cells: NDArray[np.bool_]) -> Cells:
         """Return some cells; pairs keep their numbers."""
         columns = self.pair[cells], self.place[cells], self.impressions[cells], self.clicks[cells]
         return Cells(*columns, self.query, self.document, self.n_positions)
+
+
+def matched_pairs(
+    table: QueryTable, query_ids: Ids, doc_ids: Ids, query: Numbers, document: Numbers
+) -> tuple[Ints, Ints]:
+    """Return the pairs that a table of documents has, and their rows in it, ascending; (n_matches,) int64 each.
+
+    query, document  of each pair, (n_pairs,), as numbers in `query_ids` and `doc_ids`; queries ascend
+    """
+    query_ptr = pointers(np.bincount(query, minlength=len(query_ids)))
+    pairs, rows = table.matches(query_ids, query_ptr, doc_ids[document])
+    order = np.argsort(rows)
+    return pairs[order], rows[order]

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rerank.clicks.cells import matched_pairs
 from rerank.clicks.models import MODELS
 from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError, check_known, log, shown
-from rerank.types import Floats, Ints, Qrels, RankingData, Shown, counted, pointers
+from rerank.types import Floats, Ints, Qrels, RankingData, Shown, counted
 from rerank.types.data_frames import is_whole
 from rerank.types.ids import QUERY_ID, Ids, first_broken
 
@@ -116,10 +117,7 @@ class ClickEstimates(Shown):
 
     def matches(self, data: RankingData) -> tuple[Ints, Ints]:
         """Return the pairs that are rows of ranking data, and their rows, ascending; (n_matches,) int64 each."""
-        query_ptr = pointers(np.bincount(self.query, minlength=len(self.query_ids)))
-        pairs, rows = data.matches(self.query_ids, query_ptr, self.doc_ids[self.document])
-        order = np.argsort(rows)
-        return pairs[order], rows[order]
+        return matched_pairs(data, self.query_ids, self.doc_ids, self.query, self.document)
 
     def shown(self, data: RankingData) -> tuple[RankingData, Ints]:
         """Return the rows of ranking data that the log showed, with their values as labels, and their pairs.

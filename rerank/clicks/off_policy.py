@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.clicks.cells import Cells
+from rerank.clicks.cells import Cells, matched_pairs
 from rerank.clicks.estimates import checked_theta
 from rerank.clicks.examination import examination
 from rerank.clicks.interleaving import NUMBERS_AT_ONCE
@@ -41,7 +41,7 @@ from rerank.files.inputs import RunLike, run_of
 from rerank.runtime.arithmetic import log2_of
 from rerank.runtime.products import array_dot
 from rerank.runtime.sums import mean
-from rerank.types import Floats, Ints, Run, query_rows
+from rerank.types import Floats, Ints, Run
 from rerank.types.intervals import percentile_shares
 
 QUERY_SAMPLES = 1000
@@ -185,9 +185,9 @@ def _first_documents(clicks: Clicks, run: Run, depth: int) -> Ints:
 
 def _ranks(clicks: Clicks, cells: Cells, run: Run) -> Ints:
     """Return the rank of each pair in the run, (n_pairs,), from 1; 0 where the run does not have the pair."""
-    pairs, rows = cells.matches(clicks, run)
+    pairs, rows = matched_pairs(run, clicks.query_ids, clicks.doc_ids, cells.query, cells.document)
     rank = np.zeros(cells.n_pairs, dtype=np.int64)
-    rank[pairs] = rows - run.query_ptr[query_rows(run.query_ptr)[rows]] + 1
+    rank[pairs] = run.places()[rows]
     return rank
 
 

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from rerank.clicks.cells import Cells
+from rerank.clicks.cells import Cells, matched_pairs
 from rerank.clicks.estimates import PRIOR, ClickEstimates, estimate_clicks
 from rerank.clicks.examination import examination
 from rerank.clicks.record import Clicks
@@ -145,9 +145,7 @@ def _regressed_examination(clicks: Clicks, cells: Cells, data: RankingData) -> F
     P(attractive | no click) = gamma (1 - theta) / (1 - theta gamma); theta is the mean of clicks and the first, and
     gamma the prediction of clicks and the second by a few trees on the features (Wang et al., WSDM 2018).
     """
-    pairs, rows = cells.matches(clicks, data)
-    pairs = pairs[np.argsort(rows)]
-    rows = np.sort(rows)
+    pairs, rows = matched_pairs(data, clicks.query_ids, clicks.doc_ids, cells.query, cells.document)
     shown = data.of_rows(rows)
     weights = cells.by_pair(cells.impressions)[pairs]
     shown = replace(shown, ideal_labels=None, ideal_ptr=None, row_weights=weights)
