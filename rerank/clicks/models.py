@@ -124,8 +124,7 @@ def dependent(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
 def _clicks_before(clicks: Clicks) -> NDArray[np.int64]:
     """Return the number of clicks above each row in its list."""
     above: NDArray[np.int64] = np.cumsum(clicks.clicked) - clicks.clicked
-    first = above[clicks.list_ptr[:-1]]
-    return above - np.repeat(first, np.diff(clicks.list_ptr))
+    return above - np.repeat(above[clicks.list_ptr[:-1]], np.diff(clicks.list_ptr))
 
 
 def _of_rows(clicks: Clicks, rows: NDArray[np.bool_] | None, prior: float) -> Values:

@@ -257,9 +257,7 @@ def list_order(columns: Mapping[str, NDArray[Any]]) -> tuple[Ints, int]:
 
 def _begins(key: Ints, position: Numbers, order: Ints) -> NDArray[np.bool_]:
     """Return whether a list begins at each row, in an order that keeps the rows of each key together."""
-    begins: NDArray[np.bool_] = np.diff(key[order], prepend=-1) != 0
-    begins |= np.diff(position[order], prepend=0) <= 0
-    return begins
+    return np.asarray((np.diff(key[order], prepend=-1) != 0) | (np.diff(position[order], prepend=0) <= 0))
 
 
 def with_new_ids(clicks: Clicks) -> tuple[Clicks, Topics]:

@@ -76,7 +76,8 @@ def inferred_ap(lists: RankedLists, rel: int = REL) -> Floats:
     """
     hits = lists.labels >= rel
     query, rank, number = hit_positions(hits, lists.query_ptr)
-    rows = (in_pool(lists), has_judgement(lists))
-    pooled, judged = (relevant_so_far(some, lists.query_ptr)[hits] - 1 for some in rows)
+    pooled, judged = (
+        relevant_so_far(some, lists.query_ptr)[hits] - 1 for some in (in_pool(lists), has_judgement(lists))
+    )
     share = (number - 1 + EPSILON) / (judged + 2 * EPSILON)
     return ratio(totals(query, (1.0 + pooled * share) / rank, lists.n_queries), n_relevant(lists, rel))

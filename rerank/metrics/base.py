@@ -167,8 +167,7 @@ class Measure(ABC):
 
         Shapes: ranked_labels (n_docs,); ideal_labels (n_ideal,).
         """
-        ranked = np.asarray(ranked_labels, dtype=np.float64)
-        ideal = np.asarray(ideal_labels, dtype=np.float64)
+        ranked, ideal = (np.asarray(labels, dtype=np.float64) for labels in (ranked_labels, ideal_labels))
         return float(self.scores(RankedLists.of_query(ranked, ideal))[0])
 
     @property

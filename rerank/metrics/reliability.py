@@ -90,6 +90,5 @@ class Reliability(Shown):
 
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
         """Return the column names, the first n bins, and the number of all bins."""
-        columns = zip(self.predicted.tolist(), self.observed.tolist(), self.counts.tolist(), strict=True)
-        rows = [list(row) for row in columns]
-        return ["promised", "observed", "documents"], rows[:n], len(rows)
+        columns = (column[:n].tolist() for column in (self.predicted, self.observed, self.counts))
+        return ["promised", "observed", "documents"], list(map(list, zip(*columns, strict=True))), len(self.counts)

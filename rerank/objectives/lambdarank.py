@@ -567,8 +567,7 @@ def lambdarank_for(
     how: dict[str, Any] = {"weights": weights, "sigma": sigma, "normalize": normalize, "row_weights": row_weights}
     if swap is None:
         return BlockLambdaRankObjective(lists, deep, truncation_level=truncation_level, **how)
-    level = deep.cutoff or truncation_level
-    return LambdaRankObjective(lists.query_ptr, swap, truncation_level=level, **how)
+    return LambdaRankObjective(lists.query_ptr, swap, truncation_level=deep.cutoff or truncation_level, **how)
 
 
 def order_matters(measure: Measure, lists: RankedLists) -> NDArray[np.bool_]:

@@ -161,8 +161,9 @@ def rows_as_frame(table: Any) -> Any:
 
 def _mapping_frame(columns: Mapping[str, Sequence[Any]], first: int | None = None) -> MappingFrame:
     """Return columns of any values as a frame; `first` as in MappingFrame."""
-    cells = {name: np.fromiter(values, dtype=object, count=len(values)) for name, values in columns.items()}
-    return MappingFrame(cells, first)
+    return MappingFrame(
+        {name: np.fromiter(values, dtype=object, count=len(values)) for name, values in columns.items()}, first
+    )
 
 
 def place(frame: Frame, row: Any) -> str:
@@ -381,8 +382,7 @@ def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -
     """
     values = column_values(what, frame, name)
     if values.dtype.kind not in "biuf":
-        rows = enumerate(values.tolist())
-        values = np.array([_number(what, frame, name, row, value) for row, value in rows], np.float64)
+        values = np.array([_number(what, frame, name, *row) for row in enumerate(values.tolist())], np.float64)
     numbers: Floats = values.astype(np.float64)
     wrong = np.flatnonzero(np.isinf(numbers) if allow_nan else ~np.isfinite(numbers))
     if len(wrong):

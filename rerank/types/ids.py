@@ -124,8 +124,7 @@ def _plain(name: str) -> str:
 
 def _part_of(names: Iterable[str], others: set[str]) -> re.Match[str] | None:
     """Return the match of the first id that names a part of another document; group 1 is the id of that document."""
-    found = map(_PART.fullmatch, names)
-    return next((part for part in found if part is not None and part[1] in others), None)
+    return next((part for part in map(_PART.fullmatch, names) if part is not None and part[1] in others), None)
 
 
 def judged_parts(names: Iterable[str], judged: Iterable[str]) -> str:

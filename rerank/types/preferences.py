@@ -62,12 +62,13 @@ class Preferences:
         if isinstance(pairs, cls):
             return pairs
         rows = [(*row, 1.0) if isinstance(row, Iterable) else (row,) for row in pairs]  # type: ignore[union-attr]
-        numbers = int | float | np.integer | np.floating
         invalid = next(
             (
                 row
                 for row in rows
-                if len(row) not in (4, 5) or not isinstance(row[3], numbers) or not 0.0 <= row[3] <= 1.0
+                if len(row) not in (4, 5)
+                or not isinstance(row[3], int | float | np.integer | np.floating)
+                or not 0.0 <= row[3] <= 1.0
             ),
             None,
         )

@@ -16,8 +16,7 @@ def query_rows(query_ptr: Ints) -> Ints:
 
 def pointers(counts: ArrayLike) -> Ints:
     """Return (n + 1,) int64 offsets of consecutive groups of rows whose sizes are `counts`."""
-    counts = np.asarray(counts, dtype=np.int64)
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(np.asarray(counts, dtype=np.int64))])
 
 
 def by_number(numbers: NDArray[np.int32 | np.int64], n: int) -> tuple[Ints, Ints]:

@@ -486,8 +486,7 @@ def read_pairs(
             )
     columns = {name: column_name("data", frame, name, required=False) for name in (LABEL, BASE_SCORE, WEIGHT)}
     numbers = {name: number_column("data", frame, column) for name, column in columns.items() if column is not None}
-    query_ids = id_column("data", frame, QUERY_ID)
-    return query_ids, id_column("data", frame, DOC_ID), X, tuple(names), numbers
+    return id_column("data", frame, QUERY_ID), id_column("data", frame, DOC_ID), X, tuple(names), numbers
 
 
 def warn_of_labels(what: str, data: RankingData) -> None:

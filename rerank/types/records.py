@@ -251,6 +251,11 @@ class QueryValues(QueryTable, Generic[Value]):
         """
         return ValuesView(self)
 
+    def _id_columns(self) -> dict[str, NDArray[Any]]:
+        """Return the query id and the document id of each row, as columns of a data frame."""
+        query_ids = self.query_ids[query_rows(self.query_ptr)]
+        return {QUERY_ID: query_ids.astype(object), DOC_ID: self.doc_ids.astype(object)}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Qrels(QueryValues[int]):
@@ -352,12 +357,7 @@ class Qrels(QueryValues[int]):
             The judgements.
 
         """
-        columns = {
-            QUERY_ID: self.query_ids[query_rows(self.query_ptr)].astype(object),
-            DOC_ID: self.doc_ids.astype(object),
-            LABEL: self.labels,
-        }
-        return new_frame(columns)
+        return new_frame({**self._id_columns(), LABEL: self.labels})
 
     def summary(self) -> str:
         """Return the counts.
@@ -559,8 +559,7 @@ class SubtopicQrels(QueryTable):
             Where the rows of each query begin and end.
 
         """
-        numbers = self.query_numbers(query_ids.tolist())
-        return rows_of_groups(self.query_ptr, numbers)
+        return rows_of_groups(self.query_ptr, self.query_numbers(query_ids.tolist()))
 
     def summary(self) -> str:
         """Return the counts.
@@ -760,14 +759,7 @@ class Run(QueryValues[float]):
             The run.
 
         """
-        numbers = query_rows(self.query_ptr)
-        columns = {
-            QUERY_ID: self.query_ids[numbers].astype(object),
-            DOC_ID: self.doc_ids.astype(object),
-            SCORE: self.scores,
-            RANK: np.arange(1, self.n_rows + 1) - self.query_ptr[:-1][numbers],
-        }
-        return new_frame(columns)
+        return new_frame({**self._id_columns(), SCORE: self.scores, RANK: self.places()})
 
     def summary(self) -> str:
         """Return the name and the counts.
@@ -781,8 +773,7 @@ class Run(QueryValues[float]):
         return f"Run {shown(self.name)}: {self._counts()}"
 
     def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
-        ranks = np.arange(self.n_rows)[rows] - self.query_ptr[:-1][query_rows(self.query_ptr)[rows]] + 1
-        return {**super()._value_columns(rows), RANK: ranks.tolist()}
+        return {**super()._value_columns(rows), RANK: self.places()[rows].tolist()}
 
     @property
     def retriever(self) -> Retriever | None:

@@ -164,8 +164,7 @@ class Statistics:
         """Vectors of terms, (n_vectors, dimensions) float32; None without."""
         if not self.dimensions:
             return None
-        n_values = self.n_vectors * self.dimensions
-        vectors = _Columns(self.vectors, n_values, "statistics.vectors").numbers("<f4")
+        vectors = _Columns(self.vectors, self.n_vectors * self.dimensions, "statistics.vectors").numbers("<f4")
         if not np.isfinite(vectors).all():
             raise SchemaError("finite vectors", "others", path="statistics.vectors")
         return vectors.reshape(self.n_vectors, self.dimensions)
@@ -174,8 +173,7 @@ class Statistics:
     def forward(self) -> ForwardIndex:
         """Forward arrays of the collection without documents; SchemaError where the table is not what it should be."""
         columns = _Columns(self.table, self.fingerprint["terms"], "table")
-        lengths = columns.numbers("<u4").astype(np.int64)
-        term_ptr = pointers(lengths)
+        term_ptr = pointers(columns.numbers("<u4"))  # from the lengths
         if term_ptr[-1] > _MOST_BYTES:
             raise SchemaError(f"terms of at most {_MOST_BYTES:,} bytes", f"{term_ptr[-1]:,}", path="table")
         vocabulary = np.frombuffer(columns.next_bytes(int(term_ptr[-1])), np.uint8)
