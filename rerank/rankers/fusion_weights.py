@@ -47,7 +47,7 @@ from rerank.retrieval.source_data import (
 from rerank.runtime.products import array_dot, cross_product, gram, product
 from rerank.runtime.sums import total
 from rerank.runtime.threads import kernel_threads
-from rerank.types import Floats, Ints, RankingData, joined_rows, query_rows
+from rerank.types import Floats, Ints, RankingData, query_rows, rows_of_groups
 
 LEARNED = "rerank fuse"  # the source of weights in model files
 STRENGTHS = (np.inf, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # infinity gives equal weights
@@ -97,8 +97,7 @@ class Problem:
 
     def select(self, queries: Ints) -> Problem:
         """Return some of the queries."""
-        sizes = np.diff(self.train.query_ptr)[queries]
-        rows, _ = joined_rows(self.train.query_ptr[queries], sizes)
+        rows, _ = rows_of_groups(self.train.query_ptr, queries)
         return replace(self, train=self.train.select(queries), inputs=self.inputs[rows])
 
     def solve(self, strength: float, weights: Floats) -> Floats:
@@ -157,12 +156,11 @@ def best_settings(values: Floats) -> Ints:
 def learned_weights(data: RankingData, features: Sequence[str], measure: Measure, seed: int) -> ImportedWeights:
     """Return the weights of the strength that is best on held-out queries, with the convex combination's added."""
     problem = Problem.of(data, features)
-    n_queries = len(data)
     with kernel_threads(1):  # threads would wait for one another longer than they compute
         strength = _best_strength(problem, measure, seed)
         inputs = problem.start if np.isinf(strength) else problem.solve(strength, problem.start)
         stored = _scaled(problem, inputs, features)
-        if n_queries >= 2 * FOLDS and features != NORMS["zscore"]:
+        if len(data) >= 2 * FOLDS and features != NORMS["zscore"]:
             shares, values = convex_combinations(data, measure)
             shares = shares[best_settings(values)]
             most_even = shares[np.square(shares).sum(axis=1).argmin()]

@@ -36,8 +36,4 @@ class RankNet(NetRanker):
             if len(np.unique(query.labels)) < 2:
                 return None
             return RankNetObjective(query.query_ptr, query.weights / pair_counts(query), query.labels)
-        better, worse, probabilities = query.pairs
-        if not len(better):
-            return None
-        weights = np.full(len(better), query.weights[0] / len(better))
-        return PreferencePairs(better, worse, probabilities, weights)
+        return PreferencePairs(*query.weighted_pairs(evenly=True)) if len(query.pairs.better) else None
