@@ -178,8 +178,7 @@ def validation_arrays(eval_set: Any, qid: Any, group: Any, init_score: Any) -> L
 
 def _only(values: Any) -> Any:
     """Return the value of a list of one, as LightGBM takes what belongs to each validation set; others as they are."""
-    one = isinstance(values, list) and len(values) == 1 and np.ndim(values[0]) == 1
-    return values[0] if one else values
+    return values[0] if isinstance(values, list) and len(values) == 1 and np.ndim(values[0]) == 1 else values
 
 
 def column_names(X: object) -> tuple[str, ...] | None:

@@ -324,8 +324,7 @@ class OutOfFold:
 
     def _has_relevant(self) -> NDArray[np.bool_]:
         """Return whether each list has a relevant document, (n_queries,)."""
-        n_relevant = np.bincount(query_rows(self.lists.query_ptr)[self.relevant], minlength=len(self.fold))
-        return n_relevant > 0
+        return np.bincount(query_rows(self.lists.query_ptr)[self.relevant], minlength=len(self.fold)) > 0
 
     def maps(self) -> ProbabilityMaps:
         """Return how these lists become probabilities."""

@@ -158,8 +158,7 @@ def complete_member(owner: Ranker, member: Ranker) -> None:
             "members: expected an imported model with the features of the data in their order, got other features "
             f"({', '.join(names[:3])} ...). Import it with feature_names."
         )
-    origin = owner.recipe_, owner.fingerprint_, owner.retriever_, owner.run_retrievers_
-    member._describe(owner.feature_names_, *origin)
+    member._describe(owner.feature_names_, owner.recipe_, owner.fingerprint_, owner.retriever_, owner.run_retrievers_)
 
 
 class Combination(Ranker):

@@ -72,8 +72,7 @@ class Estimator:
             For an unknown name.
 
         """
-        names = [name.partition("__")[0] for name in parameters]
-        check_names(type(self).__name__, names, _constructor(type(self)))
+        check_names(type(self).__name__, (name.partition("__")[0] for name in parameters), _constructor(type(self)))
         for name, value in sorted(parameters.items(), key=lambda item: "__" in item[0]):  # `base` before `base__C`
             outer, separator, inner = name.partition("__")
             if not separator:
@@ -88,9 +87,9 @@ class Estimator:
 
     def __repr__(self) -> str:
         defaults = {name: parameter.default for name, parameter in _constructor(type(self)).items()}
-        values = self.get_params(deep=False)
-        changed = {name: value for name, value in values.items() if not _same(value, defaults.get(name))}
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+        values = self.get_params(deep=False).items()
+        changed = (f"{name}={value!r}" for name, value in values if not _same(value, defaults.get(name)))
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     def unfitted_copy(self) -> Self:
         """Return an unfitted estimator with the same parameters.
@@ -104,8 +103,7 @@ class Estimator:
             The copy.
 
         """
-        parameters = {name: _unfitted(value) for name, value in self.get_params(deep=False).items()}
-        other = type(self)(**parameters)
+        other = type(self)(**{name: _unfitted(value) for name, value in self.get_params(deep=False).items()})
         other._requests = dict(self._requests)
         return other
 
@@ -115,8 +113,11 @@ class Estimator:
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags
 
-        inputs = InputTags(sparse=True, allow_nan=True)
-        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=inputs)
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=True),
+            input_tags=InputTags(sparse=True, allow_nan=True),
+        )
 
     def get_metadata_routing(self) -> Any:
         """Return scikit-learn's `MetadataRequest`: which arguments of `fit`, `predict` and `score` are routed.

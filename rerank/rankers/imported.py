@@ -57,7 +57,7 @@ class Imported(Untrained):
     base: ClassVar[None] = None  # type: ignore[misc]
 
     @classmethod
-    def _of(cls, feature_names: Sequence[str], recipe: Mapping[str, Any] | None, learned: Mapping[str, Any]) -> Self:
+    def _of(cls, feature_names: Sequence[str], recipe: Mapping[str, Any] | None, **learned: Any) -> Self:
         """Return a fitted ranker with these attributes.
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.

@@ -87,17 +87,21 @@ class ImportedTrees(ForestRanker, Imported):
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
-        learned = {
-            **{name: getattr(trees, name) for name in ("forest", "constant", "divisor", "zero_missing")},
-            "best_iteration": trees.forest.n_trees,
-            "source": source,
-            "sums": str(trees.forest.leaf_value.dtype),
-            "ordered": trees.is_ordered,
-            "missing_values": np.array(trees.missing_values, dtype=np.float64),
-            "unlisted_missing": trees.unlisted_missing,
-            "first_number": trees.first_number,
-        }
-        return cls._of(feature_names, recipe, learned)
+        return cls._of(
+            feature_names,
+            recipe,
+            forest=trees.forest,
+            constant=trees.constant,
+            divisor=trees.divisor,
+            zero_missing=trees.zero_missing,
+            best_iteration=trees.forest.n_trees,
+            source=source,
+            sums=str(trees.forest.leaf_value.dtype),
+            ordered=trees.is_ordered,
+            missing_values=np.array(trees.missing_values, dtype=np.float64),
+            unlisted_missing=trees.unlisted_missing,
+            first_number=trees.first_number,
+        )
 
     def _as_trained(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return feature names, with _ for blanks where a model of LightGBM has them so."""
@@ -119,8 +123,7 @@ class ImportedTrees(ForestRanker, Imported):
 
     def _matrix(self, X: object) -> NDArray[np.float32]:
         """Return bare features, with NaN for what a sparse X does not list where it is missing."""
-        filled = is_sparse(X) and self.unlisted_missing_
-        return super()._matrix(feature_matrix(X, np.nan) if filled else X)
+        return super()._matrix(feature_matrix(X, np.nan) if is_sparse(X) and self.unlisted_missing_ else X)
 
     def _matching(self, data: RankingData) -> RankingData:
         """Return the data with the model's features; unlisted values are missing if `unlisted_missing_`."""

@@ -58,13 +58,14 @@ class ImportedWeights(Imported):
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
-        learned = {
-            "best_iteration": 0,
-            "source": source,
-            "constant": constant,
-            "weights": np.array(weights, dtype=np.float64),
-        }
-        return cls._of(feature_names, recipe, learned)
+        return cls._of(
+            feature_names,
+            recipe,
+            best_iteration=0,
+            source=source,
+            constant=constant,
+            weights=np.array(weights, dtype=np.float64),
+        )
 
     @property
     def feature_importances_(self) -> Floats:

@@ -48,8 +48,9 @@ class StandardizedRanker(Ranker):
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         blocks = (X[first : first + FLOAT64_ROWS] for first in range(0, len(X), FLOAT64_ROWS))
-        parts = [self._input_scores(self.standardizer_.inputs(block)) for block in blocks]
-        return np.concatenate([np.empty(0), *parts])
+        return np.concatenate(
+            [np.empty(0), *(self._input_scores(self.standardizer_.inputs(block)) for block in blocks)]
+        )
 
     def _best_of(
         self,

@@ -80,8 +80,7 @@ def check_columns(model: Any, X: NDArray[np.float32], names: tuple[str, ...] | N
             "columns that it was trained on."
         )
     if names is None and model._columns_named:
-        text = f"X does not have valid feature names, but {kind} was fitted with feature names"
-        warnings.warn(text, UserWarning, 4)
+        warnings.warn(f"X does not have valid feature names, but {kind} was fitted with feature names", UserWarning, 4)
 
 
 def _check_recipe(trained: Mapping[str, Any] | None, applied: Mapping[str, Any] | None) -> None:

@@ -115,8 +115,9 @@ def watched_metric() -> Any:
 
 def stopping_parameter(rounds: int, unit: str) -> Any:
     """Return the declaration of `early_stopping_rounds`, counted in `unit`."""
-    text = f"Training stops after this number of {unit} without an improvement on the validation data."
-    return parameter(rounds, ROUNDS, text)
+    return parameter(
+        rounds, ROUNDS, f"Training stops after this number of {unit} without an improvement on the validation data."
+    )
 
 
 def read_parameters(fields: Mapping[str, Field], parameters: Mapping[str, Any]) -> dict[str, Any]:

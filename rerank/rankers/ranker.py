@@ -607,8 +607,7 @@ class Ranker(Estimator):
 
         """
         calibration = self.calibrated()
-        rows = self._rows_to_score(data, None, base)
-        return calibration.probabilities(rows, self.predict(data, base=base), texts)
+        return calibration.probabilities(self._rows_to_score(data, None, base), self.predict(data, base=base), texts)
 
     def calibrated(self) -> Calibration:
         """Return how scores become probabilities.
