@@ -279,10 +279,8 @@ def render(
     if form == "csv":
         return csv_lines([("run", "measure", "query", "value"), *_lines(comparison, per_query)])
     check_known("format", form, FORMATS)
-    results = comparison.results.items()
-    parts = [_per_query_table(name, result, form) for name, result in results] if per_query else []
-    parts.append(_comparison_text(comparison, form))
-    return "\n\n".join(parts)
+    tables = [_per_query_table(*named, form) for named in comparison.results.items()] if per_query else []
+    return "\n\n".join([*tables, _comparison_text(comparison, form)])
 
 
 def notes(comparison: Comparison) -> list[str]:
@@ -460,8 +458,9 @@ def _json(comparison: Comparison, per_query: bool) -> str:
     for name, result in comparison.results.items():
         runs[name] = {"mean": {measure: result[measure] for measure in result.measures}, "policy": result.policy}
         if name in comparison.systems:
-            against = {measure: comparison.statistics(name, measure) for measure in comparison.compared}
-            runs[name]["against_baseline"] = against
+            runs[name]["against_baseline"] = {
+                measure: comparison.statistics(name, measure) for measure in comparison.compared
+            }
         if per_query:
             runs[name]["per_query"] = result.per_query
     settings = {key: getattr(comparison, key) for key in ("baseline", "test", "correction")}

@@ -60,9 +60,7 @@ class EvalOptions:
                 raise InvalidInputError(
                     f"{name}: expected True or False, got {shown(getattr(self, name))}. Pass one of them."
                 )
-        for name, value in (("depth", self.depth), ("level", self.level)):
-            if name == "depth" and value is None:
-                continue
+        for name, value in (("depth", 1 if self.depth is None else self.depth), ("level", self.level)):
             if not is_whole(value) or value < 1:
                 raise InvalidInputError(
                     f"{name}: expected a whole number of at least 1, got {shown(value)}. Pass such a number."

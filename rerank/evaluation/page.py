@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib.resources import files
@@ -78,9 +79,9 @@ class Account:
     title: str
     subtitle = ""
 
+    @abstractmethod
     def parts(self, page: bool = False) -> Sequence[Section]:
         """Return the sections of the text, or of the page."""
-        raise NotImplementedError
 
     def to_markdown(self) -> str:
         """Return the account in Markdown.
@@ -121,8 +122,9 @@ class Account:
             The fields.
 
         """
-        values = {field.name: plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
-        return finite(values)  # type: ignore[no-any-return]
+        return finite(  # type: ignore[no-any-return]
+            {field.name: plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        )
 
 
 def write_account(account: Account, path: str | Path) -> None:
@@ -447,9 +449,9 @@ class Curve(Account):
     header: Sequence[str]  # of the rows in a file
 
     @property
+    @abstractmethod
     def rows(self) -> Sequence[tuple[Any, ...]]:
         """System, number, value, and more values of each point."""
-        raise NotImplementedError
 
     def chart(self, x: Axis, n_rows: int | None = None) -> Chart:
         """Return a line for each system of the first rows; that of one point is level, over all of the axis."""

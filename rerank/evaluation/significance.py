@@ -164,8 +164,7 @@ def corrected(p_values: Sequence[float], correction: str) -> list[float]:
         return np.minimum(p * n, 1.0).tolist()  # type: ignore[no-any-return]
     if correction == "holm" and n:
         order = np.argsort(p, kind="stable")
-        raised = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
-        p[order] = np.minimum(raised, 1.0)
+        p[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(n, 0, -1)), 1.0)
     if correction == "bh" and n:
         from scipy.stats import false_discovery_control
 
@@ -325,8 +324,7 @@ def agreement(people: QrelsLike, machine: QrelsLike) -> Agreement:
         )
     labels, numbers = np.unique(np.concatenate([people.labels[others], machine.labels[rows]]), return_inverse=True)
     cells = numbers[: len(rows)] * len(labels) + numbers[len(rows) :]
-    counts = np.bincount(cells, minlength=len(labels) ** 2).reshape(len(labels), len(labels))
-    return Agreement(labels, counts)
+    return Agreement(labels, np.bincount(cells, minlength=len(labels) ** 2).reshape(len(labels), len(labels)))
 
 
 def prediction_powered(

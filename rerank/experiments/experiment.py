@@ -153,7 +153,7 @@ def _trial(prepared: Prepared, folds: Mapping[str, int], is_first: bool) -> Tria
         if isinstance(data_of, FoldHistories | FoldCandidates):
             for model, history in zip(models[system], data_of.histories, strict=True):
                 model.history_ = history
-    if prepared.learns_history and prepared.data is not None:
+    if prepared.history is not None and prepared.data is not None:
         system, base = next(iter(study.trained.items()))
         training = prepared.training(partial(_without_history, data_of), folds, base)
         system = f"{system} {WITHOUT_HISTORY}"

@@ -111,7 +111,7 @@ class Prepared:
     data      of all folds; None where a source of the candidates is learned from judgements
     runs      of the systems that learn nothing
     inputs    of a study of an index
-    history   of the judged queries; None where nothing is learned from judgements
+    history   of the judged queries of an index; None where nothing is learned from judgements
     """
 
     study: Study
@@ -124,11 +124,6 @@ class Prepared:
     history: History | None = None
 
     @property
-    def learns_history(self) -> bool:
-        """Whether features are learned from the judgements of the training queries."""
-        return self.inputs is not None and self.history is not None
-
-    @property
     def resources(self) -> dict[str, str]:
         """What features are computed from, besides the documents, by name."""
         recipe = {} if self.data is None else self.data.data.recipe or {}
@@ -136,7 +131,7 @@ class Prepared:
             vectors, encoder = self.inputs.index.vectors, self.inputs.index.encoder
             recipe = {"vectors": vectors and vectors.checksum, "encoder": encoder and encoder.name}
         used = {name: str(recipe[name]) for name in RESOURCES if recipe.get(name)}
-        if self.learns_history:
+        if self.history is not None:
             used["history"] = "judgements of the training queries of each fold"
         return used
 
@@ -262,8 +257,7 @@ def _of_data(
         name = OF_BM25 if made is not None and made.known else FIRST_STAGE
         own[name] = data.run(data.base_scores, FIRST_STAGE if made is None else str(made))
     if study.base == UNSUPERVISED:
-        base = UnsupervisedBase.of(tuple(data.feature_names))
-        own[UNSUPERVISED] = data.run(base.scores(data), UNSUPERVISED)
+        own[UNSUPERVISED] = data.run(UnsupervisedBase.of(data.feature_names).scores(data), UNSUPERVISED)
     if isinstance(study.base, Run):
         own |= _judged_runs({BASE: study.base}, judgements)
     return Prepared(study, judgements, folds, InProcess(), FoldData(data), _with_others(own, runs))

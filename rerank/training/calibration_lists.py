@@ -63,6 +63,15 @@ def without_relevant(run: Run, qrels: Qrels, target: float) -> Run:
     return stripped.select(np.flatnonzero((sizes > 0) & (sizes < np.diff(run.query_ptr)))[:STRIPPED])
 
 
+def _stripped(run: Run, qrels: Qrels, target: float) -> Run:
+    """Return a run without relevant documents, and so the runs of its sources, if it is a union."""
+    stripped = run.of_rows(qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)[0] < target)
+    if isinstance(stripped, UnionRun):
+        sources = {name: _stripped(source, qrels, target) for name, source in stripped.sources.items()}
+        return replace(stripped, sources=sources)
+    return stripped
+
+
 def _out_of_fold(training: FoldTraining, models: Sequence[Ranker], scales: Sequence[Scale], target: float) -> OutOfFold:
     """Return the lists of each fold with the scores of the model that had not seen them.
 

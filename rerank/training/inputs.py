@@ -140,12 +140,13 @@ def warn_of_known(base: Ranker, rows: RankingData) -> None:
     """Log how many queries of rows a base model has learned from, of those that its history names."""
     known = set() if base.history_ is None else set(rows).intersection(base.history_.query_ids)
     if known:
-        text = (
+        log.warning(
             "base: expected a model of other queries, got one whose history has the ids of %d of these %d: if they are "
             "the same queries, its figures, and those of models that start from it, are too high. Train the base on "
-            "other queries."
+            "other queries.",
+            len(known),
+            len(rows),
         )
-        log.warning(text, len(known), len(rows))
 
 
 def sources_of(index: Index, candidates: Candidates | str | None, k: int, reranked: int = RERANKED) -> Candidates:
