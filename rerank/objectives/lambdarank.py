@@ -298,6 +298,19 @@ def _load_documents(scores, gains, rows, row_weights, sigma, columns):
 
 
 @helper()
+def _write_scaled(columns, rows, total, weight, sigma, grad, hess):
+    """Fill grad and hess (n,) by row with those of a query's columns, (n,) `rows`, scaled by its weight and the total.
+
+    total  sum of |lambda_ij| / sigma, by which `normalize` scales the query; 0 without it
+    """
+    factor = log2(1.0 + 2.0 * total) / (2.0 * total) if total > 0.0 else 1.0
+    factor *= weight
+    for k in range(rows.shape[0]):
+        grad[rows[k]] = columns.grad[k] * factor * sigma
+        hess[rows[k]] = columns.hess[k] * factor * sigma * sigma
+
+
+@helper()
 def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hess):
     """Fill the gradients of one query; scratch (7, longest query + LANES) float64."""
     first = ranking.query_ptr[query]
@@ -328,11 +341,15 @@ def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hes
         columns.discount[k], columns.grad[k], columns.hess[k] = scale * ranking.discounts[0], 0.0, 0.0
     offset, slope = (0.01, sigma) if ranking.normalize and lowest < best else (1.0, 0.0)
     total = _add_pairs(columns, order[:top], by_gain.above[first:last], by_gain.below[first:last], offset, slope)
-    factor = log2(1.0 + 2.0 * total) / (2.0 * total) if ranking.normalize and total > 0.0 else 1.0
-    factor *= ranking.weights[query]
-    for k in range(n):
-        grad[first + rows[k]] = columns.grad[k] * factor * sigma
-        hess[first + rows[k]] = columns.hess[k] * factor * sigma * sigma
+    _write_scaled(
+        columns,
+        rows,
+        total if ranking.normalize else 0.0,
+        ranking.weights[query],
+        sigma,
+        grad[first:last],
+        hess[first:last],
+    )
 
 
 @helper()
@@ -518,11 +535,7 @@ def _fill_ranked_query(query, batch, scores, sigma, normalize, grad, hess):
     for i in range(block.shape[0] // n):
         partners = above_lowest if label[i] == lowest else every
         total += _add_partners(i, partners, block[i * n : (i + 1) * n], documents, sigma, by_distance)
-    factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
-    factor *= weight
-    for rank in range(n):
-        grad[first + order[rank]] = documents.grad[rank] * factor * sigma
-        hess[first + order[rank]] = documents.hess[rank] * factor * sigma * sigma
+    _write_scaled(documents, order, total if normalize else 0.0, weight, sigma, grad[first:last], hess[first:last])
 
 
 @kernel(parallel=True)
