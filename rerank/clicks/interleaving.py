@@ -30,7 +30,6 @@ from rerank.types.data_frames import is_whole
 from rerank.types.intervals import percentile_shares
 
 SAMPLES = 10_000  # of sessions
-NUMBERS_AT_ONCE = 1 << 22
 DIGITS = 3  # of a session's credit, and of what is drawn for intervals, so that few of them differ
 
 

@@ -34,7 +34,6 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.clicks.cells import Cells, matched_pairs
 from rerank.clicks.estimates import checked_theta
 from rerank.clicks.examination import examination
-from rerank.clicks.interleaving import NUMBERS_AT_ONCE
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, log
 from rerank.files.inputs import RunLike, run_of
@@ -42,9 +41,10 @@ from rerank.runtime.arithmetic import log2_of
 from rerank.runtime.products import array_dot
 from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, Run
-from rerank.types.intervals import percentile_shares
+from rerank.types.intervals import block_sizes, percentile_shares
 
 QUERY_SAMPLES = 1000
+NUMBERS_AT_ONCE = 1 << 22  # random numbers that are drawn at once
 
 
 @dataclass(frozen=True)
@@ -242,10 +242,9 @@ def _interval(values: Floats, weights: Floats, samples: int, seed: int) -> tuple
     """Return the ends of the 95 % bootstrap interval of the weighted mean of values (n_queries,)."""
     random = np.random.default_rng(seed)
     n = len(values)
-    size = max(1, NUMBERS_AT_ONCE // n)
     means = []
-    for first in range(0, samples, size):
-        drawn = random.integers(0, n, (min(size, samples - first), n))
+    for size in block_sizes(samples, n, NUMBERS_AT_ONCE):
+        drawn = random.integers(0, n, (size, n))
         means.append((weights[drawn] * values[drawn]).sum(axis=1) / weights[drawn].sum(axis=1))
     low, high = np.quantile(np.concatenate(means), percentile_shares(n))
     return float(low), float(high)

@@ -98,8 +98,7 @@ class Comparison:
     @cached_property
     def compared(self) -> tuple[str, ...]:
         """Names of the measures whose figure is a mean over queries: a sum or a geometric mean has no difference."""
-        kinds = self.results[self.baseline].kinds
-        return tuple(name for name in self.measures if kinds[name].averaging == MEAN)
+        return tuple(name for name, kind in self.results[self.baseline].kinds.items() if kind.averaging == MEAN)
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:

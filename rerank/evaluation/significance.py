@@ -22,7 +22,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.runtime.sums import mean, total
 from rerank.types import Floats, Ints, Shown, counted
 from rerank.types.ids import warn_apart
-from rerank.types.intervals import LEVEL, percentile_shares
+from rerank.types.intervals import LEVEL, block_sizes, percentile_shares
 
 SAMPLES = 10_000
 BLOCK = 1 << 20  # random numbers that are drawn at once
@@ -60,7 +60,7 @@ def bootstrap_intervals(
     random = np.random.default_rng(seed)
     in_order = np.sort(differences, axis=0)  # the order of queries has no effect
     means = []
-    for size in _block_sizes(samples, n):
+    for size in block_sizes(samples, n, BLOCK):
         rows = random.integers(0, n, (size, n)) + np.arange(size)[:, None] * n
         times = np.bincount(rows.ravel(), minlength=size * n).reshape(size, n)
         means.append(times.astype(np.float64) @ in_order / n)
@@ -74,18 +74,13 @@ def _all_signs(n: int) -> Iterator[Floats]:
 
 def _drawn_signs(n: int, samples: int, seed: int) -> Iterator[Floats]:
     random = np.random.default_rng(seed)
-    for size in _block_sizes(samples, n):
+    for size in block_sizes(samples, n, BLOCK):
         drawn = np.frombuffer(random.bytes(-(-size * n // 8)), dtype=np.uint8)
         yield _signs(np.unpackbits(drawn, count=size * n).reshape(size, n))
 
 
 def _signs(bits: NDArray[Any]) -> Floats:
     return bits.astype(np.float64) * 2.0 - 1.0
-
-
-def _block_sizes(samples: int, n: int) -> list[int]:
-    size = max(1, BLOCK // n)
-    return [min(size, samples - start) for start in range(0, samples, size)]
 
 
 TESTS = {

@@ -77,10 +77,9 @@ class ModelCard(Account):
             Title and sections.
 
         """
-        names = ("title", "text", "rows")
         return {
             "title": self.title,
-            "sections": [{name: getattr(part, name) for name in names} for part in self.sections],
+            "sections": [{"title": part.title, "text": part.text, "rows": part.rows} for part in self.sections],
         }
 
 

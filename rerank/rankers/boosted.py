@@ -304,8 +304,7 @@ class BoostedTrees(ForestRanker):
         self._sizes: Sizes = sizes_of(self, len(train.weights), len(train.order))
         log.debug("%s: %d queries: %s", self.kind, len(train.weights), self._sizes)
         if self.start != WEIGHTED or not train.start_scores.any() or train.pairs is not None:
-            stopping = self._stopping(valid, context)
-            _, self.forest_ = self._grow(train, valid, stopping, self._unit(train), context)
+            _, self.forest_ = self._grow(train, valid, self._stopping(valid, context), self._unit(train), context)
             return
         base = WeightedBase(valid or train, parse_measure(self.metric))
         cold = without_start(train)

@@ -187,8 +187,7 @@ class ProbabilityMaps:
 
     def check_sizes(self, n_predictors: int) -> None:
         """Raise SchemaError unless the maps are those of lists with `n_predictors` predictors, and keep the order."""
-        n_described = LIST_INPUTS + len(PROFILE) * n_predictors
-        self.standardizer.check_sizes(n_described, len(self.lists.coefficients) - 1)
+        self.standardizer.check_sizes(LIST_INPUTS + len(PROFILE) * n_predictors, len(self.lists.coefficients) - 1)
         ordered = self.documents.coefficients[:ORDERED]
         if len(self.documents.coefficients) != ORDERED + len(self.lists.coefficients) or (ordered < 0.0).any():
             raise SchemaError("coefficients of all inputs, those of scores at least 0", "others", path="documents")
@@ -332,8 +331,7 @@ class OutOfFold:
         standardizer = Standardizer.learn(described.astype(np.float32), np.arange(len(described)))
         of_lists = standardizer.inputs(described.astype(np.float32))
         inputs = _document_inputs(self.lists, described, of_lists)
-        shared = len(inputs) / max(len(self.fold), 1)
-        documents = LogisticMap.fit(inputs, self.relevant, ORDERED, shared=shared)
+        documents = LogisticMap.fit(inputs, self.relevant, ORDERED, shared=len(inputs) / max(len(self.fold), 1))
         # As if one more such candidate were as likely as the least likely one.
         n_relevant = self.relevant[self.lists.unmatched].sum() + documents.probabilities(inputs).min()
         unmatched = float(n_relevant / (self.lists.unmatched.sum() + 1))

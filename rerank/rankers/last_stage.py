@@ -124,9 +124,8 @@ class Gain:
         gains = out_of_fold - values[0]
         loses = gains.mean() < -gains.std() / np.sqrt(len(gains))
         stage = None if loses else stages[_best(values)]
-        alone = values_of(LastStage(scorer, DEPTHS[-1], ALONE).reorder(run, slow))
-        value = float(out_of_fold.mean())
-        return cls(stage, value, curve, float(means[0]), float(alone.mean()), Run.joined(parts))
+        alone = float(values_of(LastStage(scorer, DEPTHS[-1], ALONE).reorder(run, slow)).mean())
+        return cls(stage, float(out_of_fold.mean()), curve, float(means[0]), alone, Run.joined(parts))
 
 
 def _best(values: Floats) -> int:

@@ -313,14 +313,13 @@ def without_start(data: TrainingSet) -> TrainingSet:
 
 def fold_of_queries(n_folds: int, train: TrainingSet, seed: int | None) -> Ints:
     """Return the fold of each query, (n_queries,) int64; raises InvalidInputError where a fold would be empty."""
-    n_queries = len(train.weights)
     groups, first = numbered_groups(train.groups)
     if not 2 <= n_folds <= len(first):
         raise InvalidInputError(
             f"n_folds: expected 2 folds or more and a query for each, got {n_folds} for {len(first)} queries, near "
             "duplicates counted once. Change it, or give more queries."
         )
-    order = np.argsort(np.random.default_rng(seed).permutation(n_queries)[first])
+    order = np.argsort(np.random.default_rng(seed).permutation(len(groups))[first])
     return folds_of_groups(groups, order, n_folds)
 
 

@@ -79,10 +79,9 @@ class FoldData:
     def training(self, queries: NDArray[np.bool_]) -> RankingData:
         """Return some queries, chosen by (n_queries,), with those of their rows that may be trained on."""
         data = self.data
-        selected = np.flatnonzero(queries)
         if self.trained is not None:
-            data = data.of_rows(np.flatnonzero(self.trained & queries[query_rows(data.query_ptr)]))
-        return data.select(selected)
+            data = data.of_rows(self.trained & queries[query_rows(data.query_ptr)])
+        return data.select(queries)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Where the bootstrap interval of a mean ends among the means of its samples.
+"""Where the bootstrap interval of a mean ends among the means of its samples, which are drawn in blocks.
 
 Between the percentiles 2.5 and 97.5, the mean lies less often than 95 % where values are few: in 90 % of samples of ten
 from a normal distribution. Means of samples drawn again spread less than the mean does, by sqrt((n - 1) / n), and their
@@ -15,6 +15,12 @@ interval).
 from math import sqrt
 
 LEVEL = 0.95  # of intervals; a p-value below 1 - LEVEL is significant
+
+
+def block_sizes(samples: int, n: int, numbers: int) -> list[int]:
+    """Return how many samples of n values are drawn at once, block by block: of at most `numbers` values, or one."""
+    size = max(1, numbers // n)
+    return [min(size, samples - start) for start in range(0, samples, size)]
 
 
 def percentile_shares(n: int, level: float = LEVEL) -> tuple[float, float]:
