@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.types import Floats, Ids, Ints, Shown, Topics, counted, id_array, joined_rows, query_rows
 from rerank.types.preferences import Preferences
+from rerank.types.query_rows import positions_among
 from rerank.types.query_table import numbered
 
 Numbers = NDArray[np.int32]
@@ -304,8 +305,8 @@ def preference_pairs(clicks: Clicks) -> tuple[Preferences, Ints]:
     size = max(len(clicks.doc_ids), 1)
     query, first, second = np.unravel_index(keys, (len(clicks.query_ids), size, size))
     other = (query * size + second) * size + first
-    place = np.minimum(np.searchsorted(keys, other), len(keys) - 1)
-    reverse = np.where(keys[place] == other, counts[place], 0)
+    place = positions_among(keys, other)
+    reverse = np.where(place >= 0, counts[place], 0)
     frequent = np.flatnonzero(counts > reverse)
     if not len(frequent):
         raise InvalidInputError(

@@ -23,6 +23,7 @@ from rerank.runtime.elementary import array_log, random_bits
 from rerank.runtime.kernels import kernel
 from rerank.types import CONTENTS, Floats, ForwardIndex, Ids, Ints, id_array, pointers, rows_of_groups
 from rerank.types.forward import counted_terms
+from rerank.types.query_rows import positions_among
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,10 +179,9 @@ class IndexHistory:
         judged = np.unique(self.judged.docs).astype(np.int64)
         digests, lowest = np.unique(digests_of(self.forward, judged), return_index=True)
         norms = vector_norms(self.forward.fields[CONTENTS])
-        alike = np.flatnonzero(_is_among(norms, np.unique(norms[judged])))
-        of_alike = digests_of(self.forward, alike)
-        is_copy = _is_among(of_alike, digests)
-        docs, copied = alike[is_copy], judged[lowest[np.searchsorted(digests, of_alike[is_copy])]]
+        alike = np.flatnonzero(positions_among(np.unique(norms[judged]), norms) >= 0)
+        place = positions_among(digests, digests_of(self.forward, alike))
+        docs, copied = alike[place >= 0], judged[lowest[place[place >= 0]]]
         return docs[docs != copied], copied[docs != copied]
 
     def query(self, candidates: CandidateBatch, query: int) -> HistoryQuery:
@@ -202,10 +202,9 @@ class IndexHistory:
         if self.of_texts:
             docs = self.forward.doc_numbers(np.asarray(candidates.doc_ids[rows]))
         copies, copied = self._copies
-        is_copy = _is_among(docs, copies)
-        if is_copy.any():
-            docs = docs.copy()
-            docs[is_copy] = copied[np.searchsorted(copies, docs[is_copy])]
+        place = positions_among(copies, docs)
+        if (place >= 0).any():
+            docs = np.where(place >= 0, copied[place], docs)
         return HistoryQuery(
             words=numbers[known],
             freqs=freqs[known],
@@ -220,13 +219,6 @@ class UnnamedHistory:
     """The history of a model for texts that are no documents of its index: all of its features are missing."""
 
     checksum: str
-
-
-def _is_among(values: NDArray[Any], some: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return whether each value is in `some`, whose values ascend."""
-    if not len(some):
-        return np.zeros(len(values), np.bool_)
-    return np.asarray(some[np.minimum(np.searchsorted(some, values), len(some) - 1)] == values)
 
 
 def digests_of(forward: ForwardIndex, docs: Ints) -> NDArray[np.uint64]:

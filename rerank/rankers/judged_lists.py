@@ -31,7 +31,7 @@ from rerank.runtime.elementary import array_log2
 from rerank.runtime.fields import Array, Names, SchemaError, check_length
 from rerank.types import Floats, Ids, Ints, Qrels, RankingData, id_array, pointers, query_rows, rows_of_groups
 from rerank.types.query_folds import numbered_groups
-from rerank.types.query_rows import are_pointers, by_number
+from rerank.types.query_rows import are_pointers, by_number, positions_among
 
 LEARNED_DEPTH = 100  # documents of each run that are learned from, and that are fused to compare lists
 COMPARED = 10  # documents of a list that are compared by `judged`
@@ -172,12 +172,6 @@ def _unit_discounts(query_ptr: Ints) -> Floats:
     query = query_rows(query_ptr)
     squares = np.bincount(query, discounts**2, len(query_ptr) - 1)
     return discounts / np.sqrt(squares)[query]
-
-
-def positions_among(known: Ids, ids: Ids) -> Ints:
-    """Return the position of each id in `known`, which ascends; -1 for other ids."""
-    place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-    return np.where(known[place] == ids, place, -1)
 
 
 def _joined(of_documents: tuple[Ints, Ints, Floats], docs: Ints) -> tuple[Ints, Ints, Floats]:

@@ -36,7 +36,7 @@ from rerank.rankers.fusion_weights import (
     weights_model,
 )
 from rerank.rankers.imported_weights import ImportedWeights
-from rerank.rankers.judged_lists import LEARNED_DEPTH, JudgedLists, positions_among
+from rerank.rankers.judged_lists import LEARNED_DEPTH, JudgedLists
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.registry import register
@@ -55,6 +55,7 @@ from rerank.retrieval.source_data import (
 from rerank.runtime.fields import SchemaError
 from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, RankingData, Run, pointers, query_blocks, query_rows
+from rerank.types.query_rows import positions_among
 
 LEAST_FOR_MODEL = 100  # judged queries below which only weights are learned
 ROWS_AT_ONCE = 1 << 18  # of runs that a model is applied to

@@ -1,6 +1,7 @@
-"""Rows of queries in flat arrays: `query_ptr` gives the rows of each query."""
+"""Rows of queries in flat arrays: `query_ptr` gives the rows of each query. Positions of values in sorted arrays."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +23,14 @@ def pointers(counts: ArrayLike) -> Ints:
 def by_number(numbers: NDArray[np.int32 | np.int64], n: int) -> tuple[Ints, Ints]:
     """Return pointers (n + 1,) to the rows of each of n numbers, and these rows, ascending within a number."""
     return pointers(np.bincount(numbers, minlength=n)), np.argsort(numbers, kind="stable")
+
+
+def positions_among(known: NDArray[Any], values: NDArray[Any]) -> Ints:
+    """Return the position of each value in `known`, which ascends and may be empty; -1 for other values."""
+    if not len(known):
+        return np.full(len(values), -1)
+    place = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[place] == values, place, -1)
 
 
 def are_pointers(ptr: ArrayLike, n: int, end: int) -> bool:
