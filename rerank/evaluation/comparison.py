@@ -112,8 +112,7 @@ class Comparison:
         of_pairs: dict[tuple[str, str], PairedDifference] = {}
         for size in {len(vector) for vector in vectors.values()}:
             keys = [key for key, vector in vectors.items() if len(vector) == size]
-            block = np.column_stack([vectors[key] for key in keys])
-            of_pairs |= zip(keys, paired_differences(block), strict=True)
+            of_pairs |= zip(keys, paired_differences(np.column_stack([vectors[key] for key in keys])), strict=True)
         return self._by_run(of_pairs)
 
     @cached_property

@@ -249,8 +249,7 @@ class Agreement(Shown):
 
     def summary(self) -> str:
         """Return the number of documents and kappa in one line."""
-        n_equal = int(self.counts.trace())
-        equal = f"{n_equal:,} with the same label, quadratic-weighted kappa {self.kappa:.3f}"
+        equal = f"{int(self.counts.trace()):,} with the same label, quadratic-weighted kappa {self.kappa:.3f}"
         return f"Agreement: {counted(int(self.counts.sum()), 'document')}, {equal}"
 
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:

@@ -73,8 +73,7 @@ class Gains:
         return gains
 
 
-PLAIN = Gains()
-GAINS: Any = MeasureParameter(PLAIN, "{label: gain}", convert=Gains.of)
+GAINS: Any = MeasureParameter(Gains(), "{label: gain}", convert=Gains.of)
 GRADED: dict[str, Any] = {"trec_parameter": "gains", "refuses_training": True}  # a larger label may lower the value
 
 

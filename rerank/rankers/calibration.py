@@ -289,8 +289,13 @@ class OutOfFold:
         queries = np.flatnonzero(self.fold != fold)
         rows = (self.fold != fold)[query_rows(self.lists.query_ptr)]
         stripped = None if self.stripped is None else self.stripped._rest(fold)
-        chosen = {"lists": self.lists.select(queries), "fold": self.fold[queries], "relevant": self.relevant[rows]}
-        return replace(self, **chosen, stripped=stripped)
+        return replace(
+            self,
+            lists=self.lists.select(queries),
+            fold=self.fold[queries],
+            relevant=self.relevant[rows],
+            stripped=stripped,
+        )
 
     def too_few(self) -> str:
         """Return why too little is relevant to learn from; empty where there is enough."""

@@ -181,8 +181,7 @@ def _scaled(problem: Problem, weights: Floats, features: Sequence[str]) -> dict[
     """Return weights of inputs as weights of features, whose scores have a standard deviation of 1 within queries."""
     deviation = deviation_in_queries(product(problem.inputs, weights), problem.train.query_ptr)
     names = [f"{name}.{feature}" for feature in features for name in source_names(len(weights) // len(features))]
-    scaled = weights * _units(names) / (deviation or 1.0)
-    return dict(zip(names, scaled.tolist(), strict=True))
+    return dict(zip(names, (weights * _units(names) / (deviation or 1.0)).tolist(), strict=True))
 
 
 def _best_strength(problem: Problem, measure: Measure, seed: int) -> float:

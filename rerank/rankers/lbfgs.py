@@ -21,12 +21,11 @@ LEAST_FALL = 1e-4  # of the cost, share of what the slope promises (Armijo)
 LENGTHS = np.ldexp(1.0, -np.arange(40))  # of steps along a line, in the order in which they are tried
 ANEW = 4 ** np.arange(16)  # iterations from 0 after which the guess of the Hessian is computed anew
 COST_ROUNDING = 1e-12  # share of the cost below which a rise is rounding
-ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
 Guess = Callable[[Floats], Floats]
 
 
 def minimise_smooth(
-    value_and_gradient: ValueAndGradient,
+    value_and_gradient: Callable[[Floats], tuple[float, Floats]],
     first: Floats,
     guess_here: Callable[[], Guess],
     tolerance: float,

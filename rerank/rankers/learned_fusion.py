@@ -111,14 +111,13 @@ def learn_fusion(
         raise unknown_name("norm", norm, NORMS)
     of_judged = source_data(runs, qrels, LEARNED_DEPTH)
     data = of_judged.select(_learned_queries(of_judged))
-    features = BOTH if norm is None else NORMS[norm]
     _check_coverage(data)
     known = JudgedLists.of(of_judged, qrels_of(qrels))
     lists = None
     groups = known.groups[positions_among(known.query_ids, data.query_ids)]
     data = replace(data, query_groups=groups)
     measure = parse_measure(metric)
-    weights = learned_weights(data, features, measure, random_state)
+    weights = learned_weights(data, BOTH if norm is None else NORMS[norm], measure, random_state)
     if norm is None and judged:
         with_judged = known.added(data)
         weight = _weight_of_judged(with_judged, weights.predict(data), measure, random_state)
