@@ -44,7 +44,7 @@ from rerank.clicks.examination import Examination, examination
 from rerank.clicks.record import Clicks
 from rerank.runtime.products import array_dot
 from rerank.runtime.sums import total
-from rerank.types import Floats, query_rows
+from rerank.types import Floats, Ints, query_rows
 
 HALVINGS = 40  # of the interval from 0 to 1 that holds gamma
 
@@ -121,9 +121,9 @@ def dependent(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
     return _of_rows(clicks, (to_come > 0) | (totals == 0), prior)
 
 
-def _clicks_before(clicks: Clicks) -> NDArray[np.int64]:
+def _clicks_before(clicks: Clicks) -> Ints:
     """Return the number of clicks above each row in its list."""
-    above: NDArray[np.int64] = np.cumsum(clicks.clicked) - clicks.clicked
+    above: Ints = np.cumsum(clicks.clicked) - clicks.clicked
     return above - np.repeat(above[clicks.list_ptr[:-1]], np.diff(clicks.list_ptr))
 
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, SwapWeights
-from rerank.metrics.ranked_lists import RankedLists
+from rerank.metrics.ranked_lists import RankedLists, ranks
 from rerank.objectives.base import LOWEST_EXPONENT, Objective
 from rerank.runtime.elementary import exp, log2
 from rerank.runtime.kernels import helper, kernel
@@ -171,17 +171,15 @@ class LambdaRankObjective(LambdaObjective):
 
     @cached_property
     def _ranking(self) -> QueryConstants:
-        counts = np.diff(self.query_ptr)
-        orders = np.arange(self.query_ptr[-1]) - np.repeat(self.query_ptr[:-1], counts)
         n_parts = 4 * get_num_threads()  # with about as many rows each
         starts = np.searchsorted(self.query_ptr, np.arange(n_parts) * self.query_ptr[-1] // n_parts)
         return QueryConstants(
             query_ptr=self.query_ptr,
-            part_ptr=np.append(starts, len(counts)),
+            part_ptr=np.append(starts, len(self.query_ptr) - 1),
             inverse_norms=self.swap.inverse_norms,
             weights=self.weights,
             discounts=self.swap.discounts,
-            orders=orders.astype(np.int32),
+            orders=ranks(self.query_ptr).astype(np.int32),
             sigma=float(self.sigma),
             truncation_level=int(self.truncation_level),
             normalize=bool(self.normalize),

@@ -125,9 +125,8 @@ class Auto(Combination):
 
     def _new_members(self, n_queries: int) -> list[Ranker]:
         trees = TREES if FEW_QUERIES <= n_queries < SOME else OWN_SIZES
-        common = {"metric": self.metric, "random_state": self.random_state}
-        rounds = {"early_stopping_rounds": self.early_stopping_rounds}
-        return new_members(f"{LINEAR}, {trees}" if self.members is None else self.members, {**common, **rounds})
+        common = {name: getattr(self, name) for name in ("metric", "random_state", "early_stopping_rounds")}
+        return new_members(f"{LINEAR}, {trees}" if self.members is None else self.members, common)
 
     def _cross_validated(self, data: TrainingSet, members: Sequence[Ranker]) -> tuple[Floats, list[Ranker | None]]:
         """Return what members add to the base on held-out queries, (n_rows, n_members), and the last fold's rankers.

@@ -113,7 +113,7 @@ class ScoredLists:
 
     def without(self, rows: NDArray[np.bool_]) -> Self:
         """Return the lists without some rows, (n_rows,)."""
-        new_rows = np.concatenate([[0], np.cumsum(~rows)])
+        new_rows = pointers(~rows)
         return type(self)(new_rows[self.query_ptr], self.scores[~rows], self.columns[~rows], self.unmatched[~rows])
 
     def select(self, queries: Ints) -> Self:

@@ -91,8 +91,15 @@ class LambdaMART(BoostedTrees):
     def _objective(self, train: TrainingSet) -> Objective:
         if train.pairs is not None:
             return PreferencePairs(*train.weighted_pairs(evenly=False))
-        shape = 1.0, self.truncation_level, self.normalize, train.row_weights
-        return lambdarank_for(parse_measure(self.metric), train.lists, train.weights, *shape)
+        return lambdarank_for(
+            parse_measure(self.metric),
+            train.lists,
+            train.weights,
+            1.0,
+            self.truncation_level,
+            self.normalize,
+            train.row_weights,
+        )
 
 
 def _searched(training: Validation, learning_rate: float, scores: Floats, tree: Floats) -> float:

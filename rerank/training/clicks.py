@@ -146,12 +146,11 @@ def _regressed_examination(clicks: Clicks, cells: Cells, data: RankingData) -> F
     gamma the prediction of clicks and the second by a few trees on the features (Wang et al., WSDM 2018).
     """
     pairs, rows = matched_pairs(data, clicks.query_ids, clicks.doc_ids, cells.query, cells.document)
-    shown = data.of_rows(rows)
     weights = cells.by_pair(cells.impressions)[pairs]
-    shown = replace(shown, ideal_labels=None, ideal_ptr=None, row_weights=weights)
-    if np.count_nonzero(np.diff(shown.query_ptr)) < LEAST_QUERIES:
+    shown = replace(data.of_rows(rows), ideal_labels=None, ideal_ptr=None, row_weights=weights)
+    shown = shown.select(np.diff(shown.query_ptr) > 0)
+    if len(shown) < LEAST_QUERIES:
         return None
-    shown = shown.select(np.flatnonzero(np.diff(shown.query_ptr) > 0))
     own = cells.select(np.isin(cells.pair, pairs))
     missed = own.impressions - own.clicks
     impressions = np.maximum(own.by_place(own.impressions), 1.0)
