@@ -345,7 +345,7 @@ def prediction_powered(
 
     Returns
     -------
-    Estimate
+    PredictionPoweredMean
         The estimate with its interval, and the mean by the judgements of each side alone.
 
     Raises

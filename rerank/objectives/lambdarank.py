@@ -366,7 +366,7 @@ def _fill_part(part, ranking, by_gain, row_weights, scores, grad, hess):
 
 @kernel(parallel=True)
 def _fill_lambdas(ranking, by_gain, row_weights, scores, grad, hess):
-    """Fill grad and hess (n_rows,) float64 at scores (n_rows,) float64 by `Ranking`, `ByGain` and the rows' weights."""
+    """Fill grad and hess (n_rows,) float64 at scores (n_rows,) float64 by `QueryConstants`, `ByGain` and weights."""
     for part in prange(ranking.part_ptr.shape[0] - 1):
         _fill_part(np.int64(part), ranking, by_gain, row_weights, scores, grad, hess)
 
