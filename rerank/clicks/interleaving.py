@@ -119,7 +119,7 @@ def experiment_result(
     """
     own, sides, names = _of_two(clicks, rankers)
     session = query_rows(own.list_ptr) if own.session is None else own.session
-    number = np.unique(session, return_inverse=True)[1].reshape(-1)
+    number = np.unique(session, return_inverse=True)[1]
     of_list = query_rows(own.list_ptr)
     shares = np.bincount(of_list, sides) / np.diff(own.list_ptr)
     is_shared = (shares > 0.0) & (shares < 1.0)
@@ -130,7 +130,7 @@ def experiment_result(
     if own.credit is not None:
         of_experiment = is_shared | (np.bincount(of_list, own.credit) > 0.0)
         gains = (gains * own.credit)[of_experiment[of_list]]
-        number = np.unique(number[of_experiment[of_list]], return_inverse=True)[1].reshape(-1)
+        number = np.unique(number[of_experiment[of_list]], return_inverse=True)[1]
     credit = np.asarray(np.round(np.bincount(number, gains), DIGITS), dtype=np.float64)
     return _interleaved(names, credit, samples, random)
 

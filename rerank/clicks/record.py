@@ -341,5 +341,5 @@ def _counted_pairs(clicks: Clicks) -> tuple[Ints, Ints]:
         own = (clicks.query[below].astype(np.int64) * size + clicks.document[below]) * size + clicks.document[higher]
         distinct, times = np.unique(own, return_counts=True)
         keys, inverse = np.unique(np.concatenate([keys, distinct]), return_inverse=True)
-        counts = np.bincount(inverse.reshape(-1), np.concatenate([counts, times]), len(keys)).astype(np.int64)
+        counts = np.bincount(inverse, np.concatenate([counts, times]), len(keys)).astype(np.int64)
     return keys, counts

@@ -279,7 +279,7 @@ def _subtopic_lists(qrels: SubtopicQrels, run: Run, options: EvalOptions, with_e
     first = np.searchsorted(numbers, lists.labels[ranked], "left")
     pairs, pair_ptr = joined_rows(first, np.searchsorted(numbers, lists.labels[ranked], "right") - first)
     _, name = np.unique(qrels.subtopics, return_inverse=True)
-    subtopics = (query_rows(qrels.query_ptr) * qrels.n_rows + name.reshape(-1))[judgements]
+    subtopics = (query_rows(qrels.query_ptr) * qrels.n_rows + name)[judgements]
     judged = numbers[judgements], subtopics, qrels.labels[judgements]
     rows = np.repeat(ranked, np.diff(pair_ptr))
     return replace(lists, subtopics=SubtopicJudgements(rows, position[pairs], judged_ptr, *judged)), query_ids

@@ -298,8 +298,12 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of the packages that results may depend on."""
-    names = {"python": platform.python_version(), "rerank": __version__, "anserini": anserini_version()}
-    return names | {name: version(name) for name in PACKAGES}
+    return {
+        "python": platform.python_version(),
+        "rerank": __version__,
+        "anserini": anserini_version(),
+        **{name: version(name) for name in PACKAGES},
+    }
 
 
 def _paths(path: Any, change: Callable[[Path], str]) -> Any:

@@ -198,9 +198,7 @@ class History:
         """
         HISTORY_FILE.write(path, self.to_dict())
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle the attributes alone: the result of `on` is computed again."""
-        return self.to_dict()
+    __getstate__ = to_dict  # attributes alone are pickled: the result of `on` is computed again
 
     def on(self, forward: ForwardIndex, neighbours: Neighbours | None = None) -> IndexHistory:
         """Return the history on an index; documents that the index does not hold are left out.

@@ -308,7 +308,7 @@ def numbered(ids: Ids) -> tuple[Ids, Ints]:
     """Return distinct ids by first appearance, and the number of each id among them."""
     names, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    return names[order], np.argsort(order)[inverse.reshape(-1)]
+    return names[order], np.argsort(order)[inverse]
 
 
 def group_rows(query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints, Ints]:
