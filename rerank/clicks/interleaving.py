@@ -114,9 +114,11 @@ def experiment_result(
     Raises
     ------
     InvalidInputError
-        If the log does not have two such rankers.
+        If the log does not have two such rankers, or samples is no whole number from 1.
 
     """
+    if not is_whole(samples) or samples < 1:
+        raise InvalidInputError(f"samples: expected a whole number from 1, got {shown(samples)}. Pass e.g. {SAMPLES}.")
     own, sides, names = _of_two(clicks, rankers)
     session = query_rows(own.list_ptr) if own.session is None else own.session
     number = np.unique(session, return_inverse=True)[1]

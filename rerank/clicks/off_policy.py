@@ -41,6 +41,7 @@ from rerank.runtime.arithmetic import log2_of
 from rerank.runtime.products import array_dot
 from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, Run
+from rerank.types.data_frames import is_whole
 from rerank.types.intervals import block_sizes, percentile_shares
 
 QUERY_SAMPLES = 1000
@@ -74,10 +75,11 @@ class ValueRules:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.depth < 1 or not 0.0 < self.clip <= 1.0 or self.samples < 1:
+        counts = self.depth, self.samples
+        if not all(is_whole(count) and count >= 1 for count in counts) or not 0.0 < self.clip <= 1.0:
             raise InvalidInputError(
-                f"value: expected depth and samples from 1 and clip above 0 up to 1, got depth {self.depth}, "
-                f"samples {self.samples} and clip {self.clip}. Change them."
+                "value: expected whole numbers from 1 as depth and samples, and clip above 0 up to 1, got depth "
+                f"{self.depth}, samples {self.samples} and clip {self.clip}. Change them."
             )
 
 

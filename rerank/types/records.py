@@ -253,8 +253,10 @@ class QueryValues(QueryTable, Generic[Value]):
 
     def _id_columns(self) -> dict[str, NDArray[Any]]:
         """Return the query id and the document id of each row, as columns of a data frame."""
-        query_ids = self.query_ids[query_rows(self.query_ptr)]
-        return {QUERY_ID: query_ids.astype(object), DOC_ID: self.doc_ids.astype(object)}
+        return {
+            QUERY_ID: self.query_ids[query_rows(self.query_ptr)].astype(object),
+            DOC_ID: self.doc_ids.astype(object),
+        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)

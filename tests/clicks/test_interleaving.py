@@ -210,6 +210,12 @@ def test_rankers_without_rows_are_refused(sessions: Clicks) -> None:
         experiment_result(sessions.select(np.arange(2)), ["A", "B"])
 
 
+@pytest.mark.parametrize("samples", [0, True, 2.5])
+def test_no_whole_number_of_samples_is_refused(sessions: Clicks, samples: int) -> None:
+    with pytest.raises(InvalidInputError, match=f"samples: expected a whole number from 1, got {samples}"):
+        experiment_result(sessions, samples=samples)
+
+
 @pytest.mark.parametrize("k", [0, -1, True, 2.5])
 def test_lists_of_no_whole_number_of_documents_are_refused(k: int) -> None:
     with pytest.raises(InvalidInputError, match=f"k: expected a whole number of documents from 1, got {k}"):

@@ -134,5 +134,6 @@ def test_wrong_rules_are_refused(judged: Judged) -> None:
     clicks = simulate_clicks(*judged, passes=1)
     with pytest.raises(InvalidInputError, match=r"theta: expected 10 numbers from 0, one for each position"):
         off_policy_value(clicks, judged[0], theta=[1.0])
-    with pytest.raises(InvalidInputError, match=r"value: expected depth and samples from 1 and clip above 0"):
-        ValueRules(clip=0.0)
+    for wrong in ({"clip": 0.0}, {"depth": 0}, {"depth": 2.5}, {"samples": 2.5}, {"samples": True}):
+        with pytest.raises(InvalidInputError, match=r"value: expected whole numbers from 1 as depth and samples, and"):
+            ValueRules(**wrong)
