@@ -178,11 +178,8 @@ def off_policy_value(
 
 def _first_documents(clicks: Clicks, run: Run, depth: int) -> Ints:
     """Return how many of the first `depth` documents the run has for each query of the log, (n_queries,)."""
-    query_ids = clicks.query_ids.tolist()
-    found = np.zeros(len(query_ids), dtype=np.int64)
-    in_run = [query in run for query in query_ids]
-    found[in_run] = np.minimum(np.diff(run.query_ptr)[run.query_numbers(query_ids)], depth)
-    return found
+    sizes = dict(zip(run, np.diff(run.query_ptr).tolist(), strict=True))
+    return np.array([min(sizes.get(query_id, 0), depth) for query_id in clicks.query_ids.tolist()], dtype=np.int64)
 
 
 def _ranks(clicks: Clicks, cells: Cells, run: Run) -> Ints:

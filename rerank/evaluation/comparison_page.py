@@ -55,9 +55,10 @@ def query_details(comparison: Comparison, n: int, qrels: Qrels, runs: Mapping[st
             (change for change in changes if change.difference < 0),
             key=lambda change: (change.difference, change.query_id),
         )
-        for change in (*gained[:n], *lost[:n]):
-            of_query = moves(qrels, runs[comparison.baseline], runs[name], change.query_id, MOVES)
-            details.append(QueryDetail(name, change, of_query))
+        details += [
+            QueryDetail(name, change, moves(qrels, runs[comparison.baseline], runs[name], change.query_id, MOVES))
+            for change in (*gained[:n], *lost[:n])
+        ]
     return details
 
 

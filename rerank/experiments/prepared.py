@@ -376,15 +376,11 @@ def _warn_of_others(runs: Mapping[str, Run], data: RankingData) -> None:
 
 def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[str, Run]:
     """Return the runs with their judged queries only; warn of judged queries that a run lacks."""
-    judged = {}
-    absent = {}
-    for name, run in named_runs(runs).items():
-        judged[name] = run.select(run.query_numbers(judgements))
-        absent[name] = len(judgements) - len(judged[name])
+    judged = {name: run.select(run.query_numbers(judgements)) for name, run in named_runs(runs).items()}
     log_absent(
         logging.WARNING,
         "run %s: no documents for %d of %d judged queries, which count as 0.",
-        absent,
+        {name: len(judgements) - len(run) for name, run in judged.items()},
         len(judgements),
     )
     return judged

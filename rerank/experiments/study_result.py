@@ -53,9 +53,11 @@ class ScorerCurve(Curve):
         """System, number of calls and mean of each point; the last row of a system is the scorer's order alone."""
         rows = []
         for system, gain in self.gains.items():
-            rows.append((system, 0, gain.without))
-            rows += [(system, stage.depth, value) for stage, value in gain.curve]
-            rows.append((f"scorer alone, of {system}", DEPTHS[-1], gain.alone))
+            rows += [
+                (system, 0, gain.without),
+                *((system, stage.depth, value) for stage, value in gain.curve),
+                (f"scorer alone, of {system}", DEPTHS[-1], gain.alone),
+            ]
         return rows
 
     def parts(self, page: bool = False) -> list[Section]:

@@ -305,8 +305,10 @@ def _contributions(explanation: Explanation, most: int) -> Section:
         rows.append([f"{len(others)} others", "", "", *_signed(*sums, sums[0] - sums[1])])
     first, second = explanation.documents
     rest = explanation.rest if explanation.counts(explanation.rest) else 0.0
-    rows.append([NO_FEATURE, "", "", *_signed(first.constant, second.constant, rest)])
-    rows.append(["score", "", "", *_signed(first.score, second.score, explanation.difference)])
+    rows += [
+        [NO_FEATURE, "", "", *_signed(first.constant, second.constant, rest)],
+        ["score", "", "", *_signed(first.score, second.score, explanation.difference)],
+    ]
     labels = [first.label, second.label]
     header = ["feature", *labels, *(f"adds to {label}" for label in labels), "difference"]
     return Section("Contributions", [COLUMNS], rows, header, 1)

@@ -92,9 +92,8 @@ class TrecName:
             if "=" in text:
                 pairs = [pair.split("=") for pair in text.split(",")]
                 return [{self.parameter: {int(label): float(gain) for label, gain in pairs}}]
-            values = tuple(float(value) for value in text.split(","))
-            if self.parameter == "cutoff":  # `23.4` is 23, as for trec_eval
-                values = tuple(int(value) for value in values)
+            numbers = map(float, text.split(","))
+            values = tuple(map(int, numbers) if self.parameter == "cutoff" else numbers)  # 23.4 is 23, as for trec_eval
         except (ValueError, OverflowError):
             return []
         if self.cutoffs:
@@ -135,15 +134,18 @@ def measure(symbol: str, trec: str | None = None, trec_cut: str | None = None, *
 
     def decorate(function: Callable[..., Any]) -> Any:
         defaults = {name: argument.default for name, argument in list(signature(function).parameters.items())[1:]}
-        attributes: dict[str, Any] = {"takes_cutoff": "cutoff" in defaults}
-        attributes["needs_cutoff"] = defaults.get("cutoff") is Signature.empty
+        attributes: dict[str, Any] = {
+            "takes_cutoff": "cutoff" in defaults,
+            "needs_cutoff": defaults.get("cutoff") is Signature.empty,
+            "scores": lambda self, lists: function(lists, **{name: getattr(self, name) for name in defaults}),
+            "__doc__": function.__doc__,
+            "__module__": function.__module__,
+        }
         for name in [name for name in options if hasattr(Measure, name)]:
             attributes[name] = options.pop(name)
         members = [(name, Any, declared(default)) for name, default in defaults.items() if name != "cutoff"]
         if defaults.get("cutoff") not in (None, Signature.empty):
             members.append(("cutoff", Any, field(default=defaults["cutoff"])))
-        attributes["scores"] = lambda self, lists: function(lists, **{name: getattr(self, name) for name in defaults})
-        attributes |= {"__doc__": function.__doc__, "__module__": function.__module__}
         made = make_dataclass(function.__name__, members, bases=(Measure,), namespace=attributes, frozen=True)
         made.__module__ = function.__module__
         return register(symbol, trec, trec_cut, **options)(made)

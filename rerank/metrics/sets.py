@@ -104,9 +104,7 @@ def n_queries(lists: RankedLists) -> Floats:
 @measure("NumRet", trec="num_ret", aliases={"num_rel_ret": {"rel": 1}}, **COUNT)
 def n_retrieved(lists: RankedLists, rel: int | None = OPTIONAL_REL) -> Floats:
     """Number of documents retrieved; with `rel`, of those with at least that label."""
-    if rel is None:
-        return np.diff(lists.query_ptr).astype(np.float64)
-    return sums(lists.labels >= rel, lists.query_ptr)
+    return np.diff(lists.query_ptr).astype(np.float64) if rel is None else n_hits(lists, None, rel)
 
 
 @measure("NumRel", trec="num_rel", **COUNT)

@@ -136,11 +136,9 @@ class Judgements:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.labels: dict[str, dict[str, int]] = {}
-        self._shares: dict[str, Share] = {}
-        if self.path.exists():
-            self.labels = read_labels(self.path)
-            self._shares = read_provenance(self.path, self._n_labels())
+        exists = self.path.exists()
+        self.labels = read_labels(self.path) if exists else {}
+        self._shares = read_provenance(self.path, self._n_labels()) if exists else {}
 
     def label(self, query_id: str, doc_id: str) -> int | None:
         """Return the label of a document; None if there is none."""

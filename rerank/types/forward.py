@@ -52,9 +52,7 @@ class FieldArrays:
     @property
     def n_tokens(self) -> int:
         """Tokens of the field in the whole collection (Lucene's sumTotalTermFreq)."""
-        if self.collection is not None:
-            return max(self.collection.n_tokens, 1)
-        return int(self.position_ptr[-1])
+        return int(self.position_ptr[-1]) if self.collection is None else max(self.collection.n_tokens, 1)
 
     @property
     def average_length(self) -> float:

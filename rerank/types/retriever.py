@@ -74,9 +74,7 @@ class Retriever:
 
     def __str__(self) -> str:
         """Return the tag, one word: `of_tag` is its inverse."""
-        if self.k1 is None:
-            return self.name
-        return f"{self.name}{bm25_suffix(self.k1, self.b or 0.0, self.field)}"
+        return self.name if self.k1 is None else f"{self.name}{bm25_suffix(self.k1, self.b or 0.0, self.field)}"
 
 
 def bm25_suffix(k1: float, b: float, field: str) -> str:
