@@ -327,6 +327,5 @@ class StoredBase(Field):
         kinds: dict[str, Any] = {base.kind: base for base in Base.__subclasses__()}
         kind = value.get("kind") if isinstance(value, Mapping) else None
         names = [field.name for field in fields(kinds[kind])] if isinstance(kind, str) and kind in kinds else []
-        record = Record({"kind": Choice(lambda: kinds), **{name: self._fields[name] for name in names}})
-        stored = record.read(value)
+        stored = Record({"kind": Choice(lambda: kinds), **{name: self._fields[name] for name in names}}).read(value)
         return kinds[stored.pop("kind")](**stored)  # type: ignore[no-any-return]

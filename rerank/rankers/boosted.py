@@ -120,8 +120,7 @@ class ForestRanker(Ranker):
             The numbers.
 
         """
-        leaves = counted(len(self.forest_.leaf_value), "leaf", "leaves")
-        return f"{counted(self.forest_.n_trees, 'tree')}, {leaves}"
+        return f"{counted(self.forest_.n_trees, 'tree')}, {counted(len(self.forest_.leaf_value), 'leaf', 'leaves')}"
 
     def _columns_read(self) -> Ints:
         return np.unique(self.forest_.feature).astype(np.int64)
