@@ -302,9 +302,9 @@ def ranker_parameters(
     more       parameters that `-p` takes for every ranker
     """
     from rerank.rankers.other_names import remedy
-    from rerank.rankers.parameters import read_parameters, read_value
+    from rerank.rankers.parameters import read_value
     from rerank.rankers.registry import ranker_class
-    from rerank.runtime.fields import SchemaError
+    from rerank.runtime.fields import Record, SchemaError
 
     verb = click.get_current_context().info_name
     if ranker.lower() == "lambdasmart":
@@ -328,7 +328,7 @@ def ranker_parameters(
             )
         values[name] = read_value(value)
     try:
-        return read_parameters(fields, values)
+        return Record(fields, partial=True).read(values)
     except SchemaError as error:
         raise InvalidInputError(f"{verb}: -p {error.fault(f'See `rerank train -h {ranker}`.')}") from None
 

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Self
 
 from rerank.errors import InvalidInputError, shown
 from rerank.rankers.other_names import check_names
-from rerank.rankers.parameters import read_parameters
-from rerank.runtime.fields import Field, SchemaError
+from rerank.runtime.fields import Field, Record, SchemaError
 
 _ROUTED = ("fit", "predict", "score")  # methods whose further arguments scikit-learn may route
 
@@ -219,7 +218,8 @@ def _same(value: object, default: object) -> bool:
 
 def plain_parameters(ranker: Estimator) -> dict[str, Any]:
     """Return a ranker's parameters but `base` as plain values; raises SchemaError for one that cannot be used."""
-    return read_parameters(ranker.parameter_fields, {name: getattr(ranker, name) for name in ranker.parameter_fields})
+    fields = ranker.parameter_fields
+    return Record(fields, partial=True).read({name: getattr(ranker, name) for name in fields})
 
 
 def check_parameters(ranker: Estimator) -> None:

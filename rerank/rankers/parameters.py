@@ -7,13 +7,13 @@ docs/rankers.md and the search space of `tune` are all derived from it.
 
 import ast
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, ClassVar
 
 from rerank.metrics.registry import measure_name
-from rerank.runtime.fields import Anything, Field, Record, Text, Whole
+from rerank.runtime.fields import Anything, Field, Text, Whole
 
 LONGEST_METRIC = 200  # characters
 NORMALIZE = "Whether to normalise the gradients of each query (lambdarank_norm of LightGBM)."
@@ -118,11 +118,6 @@ def stopping_parameter(rounds: int, unit: str) -> Any:
     return parameter(
         rounds, ROUNDS, f"Training stops after this number of {unit} without an improvement on the validation data."
     )
-
-
-def read_parameters(fields: Mapping[str, Field], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the given parameters as plain values; raises SchemaError for one that cannot be used."""
-    return Record(fields, partial=True).read(parameters)
 
 
 def read_value(text: str) -> Any:

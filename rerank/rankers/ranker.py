@@ -123,8 +123,6 @@ class Ranker(Estimator):
     early_stopping_rounds: int
     base: Any
     n_jobs: int | None
-    best_iteration_: int
-    evals_result_: dict[str, dict[str, list[float]]]
     calibration_: Calibration | None = None
     last_stage_: LastStage | None = None
     history_: History | None = None
