@@ -39,14 +39,14 @@ def randomisation_p_values(differences: Floats, samples: int = SAMPLES, seed: in
     B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero, Statistical Applications in Genetics and
     Molecular Biology 9(1), 2010.
     """
+    n = len(differences)
     sizes = np.sort(np.abs(differences), axis=0)  # neither the order of queries nor signs have an effect
     observed = np.abs(differences.sum(axis=0)) * (1.0 - EQUAL_SUMS)
-    exhaustive = len(differences) < 63 and 2 ** len(differences) <= samples
-    blocks = _all_signs(len(differences)) if exhaustive else _drawn_signs(len(differences), samples, seed)
+    exhaustive = n < 63 and 2**n <= samples
     extreme = np.zeros(differences.shape[1])
-    for signs in blocks:
+    for signs in _all_signs(n) if exhaustive else _drawn_signs(n, samples, seed):
         extreme += (np.abs(signs @ sizes) >= observed).sum(axis=0)
-    return extreme / 2 ** len(differences) if exhaustive else (extreme + 1.0) / (samples + 1.0)
+    return extreme / 2**n if exhaustive else (extreme + 1.0) / (samples + 1.0)
 
 
 def bootstrap_intervals(

@@ -358,8 +358,8 @@ def _fill_part(part, ranking, by_gain, row_weights, scores, grad, hess):
         first = ranking.query_ptr[query]
         last = ranking.query_ptr[query + 1]
         if last - first < 2 or ranking.inverse_norms[query] == 0.0 or ranking.weights[query] == 0.0:
-            for row in range(first, last):
-                grad[row], hess[row] = 0.0, 0.0
+            grad[first:last] = 0.0
+            hess[first:last] = 0.0
         else:
             _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hess)
 

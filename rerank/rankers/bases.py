@@ -294,26 +294,24 @@ def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
 
 def start_of(base: object, names: tuple[str, ...]) -> Base:
     """Return the base that a ranker was asked to start from, which is no run; `names` are those of the features."""
-    start: Base
     name = base if isinstance(base, str) else ""  # arrays are equal to a text element by element
     if base is None:
-        start = NO_BASE
-    elif name == UNSUPERVISED:
-        start = UnsupervisedBase.of(names)
-    elif name.startswith("feature:"):
-        start = FeatureBase(name.removeprefix("feature:"))
-        check_known("base feature", start.name, names)
-    elif name == "run":
-        start = CandidateRunBase()
-    elif hasattr(base, "predict") and hasattr(base, "to_dict"):
-        start = ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
-    else:
-        raise InvalidInputError(
-            "base: expected None, 'run', 'feature:NAME', 'unsupervised', 'run:FILE', 'model:FILE', a run or a fitted "
-            f"ranker, got {shown(name or repr(base))}. Write e.g. 'feature:bm25.contents'; scores of rows are "
-            "init_score= of fit."
-        )
-    return start
+        return NO_BASE
+    if name == UNSUPERVISED:
+        return UnsupervisedBase.of(names)
+    if name.startswith("feature:"):
+        feature = name.removeprefix("feature:")
+        check_known("base feature", feature, names)
+        return FeatureBase(feature)
+    if name == "run":
+        return CandidateRunBase()
+    if hasattr(base, "predict") and hasattr(base, "to_dict"):
+        return ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
+    raise InvalidInputError(
+        "base: expected None, 'run', 'feature:NAME', 'unsupervised', 'run:FILE', 'model:FILE', a run or a fitted "
+        f"ranker, got {shown(name or repr(base))}. Write e.g. 'feature:bm25.contents'; scores of rows are "
+        "init_score= of fit."
+    )
 
 
 class StoredBase(Field):
