@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Floats, Ints, joined_rows, pointers
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,9 +161,8 @@ def within(query_ptr: Ints, cutoff: int | None) -> NDArray[np.bool_]:
     counts = np.diff(query_ptr)
     if cutoff is None or cutoff >= counts.max(initial=0):
         return np.ones(query_ptr[-1], dtype=np.bool_)
-    counted = np.minimum(counts, cutoff)
     is_above = np.zeros(query_ptr[-1], dtype=np.bool_)
-    is_above[ranks(pointers(counted)) + np.repeat(query_ptr[:-1], counted)] = True
+    is_above[joined_rows(query_ptr[:-1], np.minimum(counts, cutoff))[0]] = True
     return is_above
 
 

@@ -74,7 +74,7 @@ class FoldData:
         candidates = self.candidates.select(self.candidates.query_numbers(unseen))
         is_head = np.zeros(candidates.n_rows, dtype=np.bool_)
         is_head[head.matches(candidates.query_ids, candidates.query_ptr, candidates.stored_ids)[0]] = True
-        return with_tail(head.take(head.trec_order()), candidates, is_head)
+        return with_tail(head, candidates, is_head)
 
     def training(self, queries: NDArray[np.bool_]) -> RankingData:
         """Return some queries, chosen by (n_queries,), with those of their rows that may be trained on."""
