@@ -29,6 +29,7 @@ from rerank.files.inputs import data_of
 from rerank.metrics.registry import parse_measures
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.bases import NoBase
+from rerank.rankers.estimator import plain_parameters
 from rerank.rankers.learned_fusion import Fusion
 from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import declared_parameters
@@ -245,9 +246,7 @@ def _calibration(model: Ranker) -> Section:
 def _parameters(model: Ranker) -> list[Row]:
     """Return what differs from the defaults, then the other parameters."""
     defaults = {name: declared.default for name, declared in declared_parameters(type(model)).items()}
-    values = {
-        name: value for name, value in model.get_params(deep=False).items() if name in defaults and name != "base"
-    }
+    values = plain_parameters(model)  # as its file holds them: arrays as lists
     changed = [(name, repr(value)) for name, value in values.items() if value != defaults[name]]
     return changed + [(name, f"{value!r} (default)") for name, value in values.items() if value == defaults[name]]
 

@@ -101,8 +101,11 @@ def test_card_lists_constraints_and_changed_parameters_first() -> None:
     assert ("features that split together", "a, b") in section.rows
     names = list(rows(card, "Parameters"))
     assert names[:4] == ["n_estimators", "min_child_samples", "monotone_constraints", "interaction_constraints"]
-    listed = rerank.LambdaMART(n_estimators=3, min_child_samples=5, monotone_constraints=[0, 0, 1]).fit(data_of(20))
-    assert rows(rerank.model_card(listed), "Constraints") == {"c": "the score may not fall with it"}
+    for directions in ([0, 0, 1], (0, 0, 1), np.array([0, 0, 1])):
+        model.set_params(monotone_constraints=directions, interaction_constraints=None).fit(data_of(20))
+        card = rerank.model_card(model)
+        assert rows(card, "Constraints") == {"c": "the score may not fall with it"}
+        assert rows(card, "Parameters")["monotone_constraints"] == "[0, 0, 1]"
 
 
 @pytest.mark.parametrize("kind", [rerank.RankSVM, rerank.RankNet, rerank.RankBoost, rerank.Auto])
