@@ -286,7 +286,7 @@ def trial_folds(qrels: Qrels, study: Study, groups: Mapping[str, int] | None) ->
     """Return the folds of the judged queries in each trial; those of a group are in the same fold."""
     if study.repeats < 1:
         raise InvalidInputError(f"repeats: expected a number from 1, got {study.repeats}. Raise it.")
-    if not isinstance(study.folds, int):
+    if isinstance(study.folds, Mapping):
         if study.repeats > 1:
             raise InvalidInputError(
                 f"repeats: expected 1 with the fold of each query, got {study.repeats}. Pass a number of folds."

@@ -222,7 +222,7 @@ def write_result(result: StudyResult, study: Study, folder: Path, topics: Mappin
             for trial in result.trials
         ],
     }
-    write_text(folder / "results.json", json.dumps(figures, indent=1) + "\n")
+    write_text(folder / "results.json", json.dumps(figures, indent=1, default=np.generic.item) + "\n")
 
 
 def _write_trial(trial: Trial, folder: Path, suffix: str) -> None:

@@ -54,6 +54,16 @@ def test_data_study_is_the_index_study_of_the_same_candidates(
             assert of_data.results[system].per_query[measure] == of_index.results[system].per_query[measure]
 
 
+def test_settings_may_be_numbers_of_numpy(data: RankingData, tmp_path: Path) -> None:
+    numbers = {"folds": 5, "random_state": 1, "repeats": 1}
+    run_experiment(data, output=tmp_path / "plain", **numbers, parameters=SMALL)
+    of_numpy = {name: np.int64(number) for name, number in numbers.items()}
+    parameters = {name: np.int64(number) for name, number in SMALL.items()}
+    run_experiment(data, output=tmp_path / "numpy", **of_numpy, parameters=parameters)
+    for name in ("settings.json", "results.json"):
+        assert (tmp_path / "numpy" / name).read_text() == (tmp_path / "plain" / name).read_text()
+
+
 def test_labels_of_data_are_judgements_with_what_was_not_retrieved(
     index: rerank.Index, collection: Tiny, data: RankingData
 ) -> None:
