@@ -41,8 +41,7 @@ class FileFormatError(RerankError, ValueError):
     """
 
     def __init__(self, path: str | Path, line: int | None, message: str) -> None:
-        location = f"{path}:{line}" if line is not None else str(path)
-        super().__init__(f"{location}: {message}")
+        super().__init__(f"{path}{'' if line is None else f':{line}'}: {message}")
         self.path = str(path)
         self.line = line
 

@@ -79,8 +79,7 @@ class _ClusterMART(LambdaMART):
     cluster: ClassVar[Any]
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
-        labels = self._checked_labels(train)
-        booster = _grown(self.cluster, train, labels, self._lightgbm_parameters(train))
+        booster = _grown(self.cluster, train, self._checked_labels(train), self._lightgbm_parameters(train))
         model = import_model(booster, feature_names=self.feature_names_, recipe=self.recipe_)
         assert isinstance(model, ImportedTrees)
         stopping = self._stopping(valid, context)

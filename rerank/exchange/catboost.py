@@ -107,8 +107,9 @@ def _tree(raw: Any, floats: list[Any], categorical: list[Any]) -> Forest:
     counts = number_array(raw.get("leaf_weights") or [0.0] * len(values), len(values))
     if not splits:
         return leaf_tree(float(values[0]))
-    tests = zip(*(_split(split, floats, categorical) for split in splits), strict=True)
-    feature, border, missing_left, sets = map(list, tests)
+    feature, border, missing_left, sets = map(
+        list, zip(*(_split(split, floats, categorical) for split in splits), strict=True)
+    )
     depth = np.arange((1 << len(splits)) - 1)
     level = len(splits) - np.frexp((depth + 1).astype(np.float64))[1]  # the root tests the last split
     n_nodes = len(depth)

@@ -152,8 +152,7 @@ def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, lis
     try:
         line = text.decode().strip().partition("\n")[0]
         check_nesting(line)
-        values = json.loads(line)
-        fields = [CategoryValues().read(column) for column in values or ()]
+        fields = [CategoryValues().read(column) for column in json.loads(line) or ()]
     except (UnicodeDecodeError, ValueError, TypeError, SchemaError):
         raise FormatFault(
             "lists of values behind pandas_categorical", shown(text[:40].decode(errors="replace"))
@@ -244,8 +243,7 @@ def _sets(fields: Mapping[str, str], number: Floats, nodes: Ints) -> Sets:
     sets = {}
     for node, number_of_set in zip(nodes.tolist(), wholes(number[nodes]).tolist(), strict=True):
         of_node = words[ends[number_of_set] : ends[number_of_set + 1]]
-        members = np.flatnonzero(np.unpackbits(of_node.view(np.uint8), bitorder="little"))
-        sets[node] = categories_of(members)
+        sets[node] = categories_of(np.flatnonzero(np.unpackbits(of_node.view(np.uint8), bitorder="little")))
     return sets
 
 

@@ -134,8 +134,9 @@ def without_slack(thresholds: Floats32, features: NDArray[np.int32], names: tupl
 
 
 def _content(kind: str, name: str, names: tuple[str, ...], params: Mapping[str, Any]) -> bytes:
-    content = {"class": kind, "name": name, "features": [{"name": feature} for feature in names], "params": params}
-    return compact_json(content)
+    return compact_json(
+        {"class": kind, "name": name, "features": [{"name": feature} for feature in names], "params": params}
+    )
 
 
 def _roots(forest: Forest, names: tuple[str, ...], limits: Floats32) -> list[dict[str, Any]]:

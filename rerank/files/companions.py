@@ -33,5 +33,6 @@ def companions_of(path: Path) -> dict[str, Path]:
 def name_unread(path: Path, companions: Mapping[str, Path]) -> None:
     """Name the companions that are not read in a warning."""
     if companions:
-        names = ", ".join(companion.name for companion in companions.values())
-        log.warning("%s: found beside it and not read: %s", path, names)
+        log.warning(
+            "%s: found beside it and not read: %s", path, ", ".join(companion.name for companion in companions.values())
+        )

@@ -63,13 +63,12 @@ def _kind(mapped: bool) -> Kind:
         "ideal_ptr": Stored(np.int64, ("n_queries+1",), optional=True),
         "X": Stored(np.float32, ("n_rows", "n_features"), mapped=mapped),
     }
-    about = Record(STORED, NOT_STORED)
     return Kind(
         "rerank data",
         1,
         "ranking data that rerank wrote",
         "Write the file anew with rerank, or call fit(X, y, qid=) with arrays.",
-        about,
+        Record(STORED, NOT_STORED),
         lambda _: arrays,
     )
 

@@ -91,8 +91,9 @@ def default_text(entry: Any) -> str:
     """Return the default text of a document or query; all its texts, joined, where its class defines none."""
     if hasattr(entry, "default_text"):
         return str(entry.default_text())
-    texts = [value for field, value in entry._asdict().items() if isinstance(value, str) and not field.endswith("_id")]
-    return " ".join(texts)
+    return " ".join(
+        value for field, value in entry._asdict().items() if isinstance(value, str) and not field.endswith("_id")
+    )
 
 
 def data_set_entries(name: str, part: str) -> Iterator[Any]:

@@ -116,8 +116,7 @@ def read_preferences(path: str | Path) -> Preferences:
     """
     path = check_file(path, "a file of preferences")
     columns = "3 or 4 columns (qid, better docid, worse docid[, probability])"
-    rows = [row for _, row in records(path, columns, _preference)]
-    queries, better, worse, probabilities = zip(*rows, strict=True)
+    queries, better, worse, probabilities = zip(*(row for _, row in records(path, columns, _preference)), strict=True)
     return Preferences(id_array(queries), id_array(better), id_array(worse), np.array(probabilities))
 
 

@@ -109,8 +109,9 @@ def read_topics(path: FileLike) -> Topics:
     for line, query_id, text in entries:
         of_line(source, line, check_ids, "", [query_id])
         if query_id in topics:
-            message = f"expected each query once, got {shown(query_id)} again. Remove one of the two."
-            raise FileFormatError(source, line, message)
+            raise FileFormatError(
+                source, line, f"expected each query once, got {shown(query_id)} again. Remove one of the two."
+            )
         if text.strip():
             topics[query_id] = text.strip()
         else:
