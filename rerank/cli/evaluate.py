@@ -276,10 +276,9 @@ def _of_clicks(clicks: rerank.Clicks, runs: Sequence[Path], depth: int | None, f
     if runs:
         rules = rerank.ValueRules(depth or 10)
         theta = examination_of(clicks)
-        files = run_names(runs)
         values = {
             name: rerank.off_policy_value(clicks, rerank.read_run(path), rules, theta=theta)
-            for name, path in files.items()
+            for name, path in run_names(runs).items()
         }
         return json.dumps(finite(plain(values)), indent=1) if form == "json" else _table(values, form)
     result = rerank.experiment_result(clicks)

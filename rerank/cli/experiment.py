@@ -137,8 +137,7 @@ def command(
                 write_account(curve, output)
             click.echo(curve)
             return
-        runs = read_named_runs(run_files)
-        result = rerank.run_experiment(*inputs, output, study, runs=runs, inputs=paths)
+        result = rerank.run_experiment(*inputs, output, study, runs=read_named_runs(run_files), inputs=paths)
     click.echo(result)
 
 

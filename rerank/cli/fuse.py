@@ -85,8 +85,7 @@ def command(
     refuse_beside(form, WITHOUT_EFFECT.get(form, ()))  # a method that is not known is refused with the known ones
     read = [rerank.read_run(path) for path in runs]
     if learn is not None:
-        judgements = rerank.read_qrels(learn)
-        rerank.learn_fusion(read, judgements, metric, norm=norm, judged=not no_judged).save(output)
+        rerank.learn_fusion(read, rerank.read_qrels(learn), metric, norm=norm, judged=not no_judged).save(output)
     elif model is not None:
         rerank.write_run(rerank.apply_fusion(model, read), output)
     else:

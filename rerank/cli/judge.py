@@ -130,8 +130,7 @@ def _ask_function(
         for query_id, doc_ids in track(queries, f"labels of {judge.name}"):
             texts = index.document_texts(index.forward.doc_numbers(id_array(doc_ids)))
             for doc_id, text in zip(doc_ids, texts, strict=True):
-                label = judge.label((query_id, topics[query_id]), (doc_id, text))
-                judgements.add(query_id, doc_id, label, judge.name)
+                judgements.add(query_id, doc_id, judge.label((query_id, topics[query_id]), (doc_id, text)), judge.name)
     finally:
         if judgements.labels:
             judgements.save()

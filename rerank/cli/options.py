@@ -115,8 +115,7 @@ def output_option(what: str) -> Declared:
 
 def folder_option(what: str, **settings: Any) -> Declared:
     """Declare `-o` for a folder."""
-    text = f"Folder for {what}."
-    return path_option("-o", "--output", text=text, metavar="FOLDER", callback=_no_stdout, **settings)
+    return path_option("-o", "--output", text=f"Folder for {what}.", metavar="FOLDER", callback=_no_stdout, **settings)
 
 
 def _no_stdout(context: click.Context, parameter: click.Parameter, folder: Path | None) -> Path | None:
@@ -146,8 +145,9 @@ def measures_option(default: str) -> Declared:
 
 def metric_option(*names: str, use: str = "to optimise: AP, ERR@20, RBP(p=0.8), ...") -> Declared:
     """Declare `--metric`."""
-    text = f"Measure {use}"
-    return click.option(*names, "--metric", metavar="MEASURE", default="nDCG@10", show_default=True, help=text)
+    return click.option(
+        *names, "--metric", metavar="MEASURE", default="nDCG@10", show_default=True, help=f"Measure {use}"
+    )
 
 
 def candidates_option(default: str = "BM25") -> Declared:

@@ -107,8 +107,7 @@ def command(
                 result = apply(opened, **applied, k=k, cutoff=least)
             else:
                 applied["scores"] = applied.pop("run")
-                read = read_texts(texts, applied["topics"])
-                result = rerank_topics(opened, **applied, texts=read, k=k, cutoff=least)
+                result = rerank_topics(opened, **applied, texts=read_texts(texts, applied["topics"]), k=k, cutoff=least)
             if least is not None:
                 log.info(
                     "%d documents of %d of %d queries have at least the given probabilities",

@@ -235,8 +235,7 @@ class BoundModel:
         texts = texts or partial(texts_of_documents, self.documents, data)
         slow = slow_scores(scorer, queries, data.query_ptr, scored.order, stage.depth, texts)
         scores = stage.rescored(data.query_ptr, scored.order, scored.scores, slow)
-        order = trec_order(data.query_ptr, scores, data.stored_ids)
-        return replace(scored, scores=scores, order=order, slow=slow)
+        return replace(scored, scores=scores, order=trec_order(data.query_ptr, scores, data.stored_ids), slow=slow)
 
     def rerank(
         self, topics: Topics, run: RunLike | None, k: int | None, base: Run | None = None, cutoff: Cutoff | None = None

@@ -27,8 +27,8 @@ def ask(op: str, on_wait: Callable[[], None] | None = None, *, at_once: bool = F
     Java works on a thread of its own, so that Ctrl-C interrupts it; KeyboardInterrupt is raised when Java has stopped.
     """
     bridge = start_java()
-    request_text = json.dumps({"op": op, **parameters}, ensure_ascii=False)
-    request = request_text.encode("utf8", "replace")  # Lucene would end a text at a lone surrogate
+    # Lucene would end a text at a lone surrogate, which is replaced.
+    request = json.dumps({"op": op, **parameters}, ensure_ascii=False).encode("utf8", "replace")
     answer = memoryview(bridge.answer_now(request) if at_once else _wait(bridge, request, on_wait))
     if answer[0]:
         raise java_error(json.loads(bytes(answer[_HEADER:])), {"op": op, **parameters})

@@ -57,8 +57,7 @@ class JsonFile:
     def write(self, path: str | Path, content: Mapping[str, Any]) -> None:
         """Write plain JSON values, complete or not at all."""
         stored = {"format": self.format, "checksum": checksum_of(content), **content}
-        text = json.dumps(stored, ensure_ascii=False, allow_nan=False)
-        write_text(path, text + "\n")
+        write_text(path, json.dumps(stored, ensure_ascii=False, allow_nan=False) + "\n")
 
     def read(self, handle: BinaryIO, path: Path, restored: Callable[[dict[str, Any]], Value]) -> Value:
         """Return what `restored` makes of the content of an open file; its InvalidInputError is one of the file."""

@@ -31,7 +31,7 @@ from rerank.errors import FileFormatError, RerankError, shown
 from rerank.runtime.cache_folder import cache_folder
 from rerank.runtime.fields import Record, SchemaError, at
 from rerank.runtime.json_text import ParseFault, parse_json
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import whole_file, write_text
 
 LAST_CHARACTER, SURROGATES = 0x10FFFF, 0xD800 >> 11  # of Unicode; a lone surrogate is not a character
 _ALIGNMENT, _ALIGNMENT_FIELD = 64, 0xD935  # the extra field by which zipalign aligns entries
@@ -291,8 +291,7 @@ def write_note(paths: Iterable[Path], state: Any) -> None:
     for path in paths:
         with suppress(OSError, RerankError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with whole_file(path) as file:
-                json.dump(state, file)
+            write_text(path, json.dumps(state))
             return
 
 

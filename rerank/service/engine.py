@@ -386,8 +386,7 @@ class Engine:
         retriever = Retriever.bm25(bm25.k1, bm25.b, bm25.field)
         scores = bm25_scores(self.index.forward, terms, query_ptr, numbers, retriever)
         run = Run(id_array([QUERY]), query_ptr, id_array(list(doc_ids)), scores, str(retriever))
-        topics = {QUERY: job.body.query}
-        return ranked(served, topics, run.take(run.trec_order()), job, chosen=True)
+        return ranked(served, {QUERY: job.body.query}, run.take(run.trec_order()), job, chosen=True)
 
 
 def _parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -14,7 +14,7 @@ from rerank.retrieval.union import UnionRun
 from rerank.runtime.codec import finite
 from rerank.service.bodies import Job, SearchJob
 from rerank.service.served_models import ServedModel, strongest_features
-from rerank.types import Floats, Ints, RankingData, Run, Topics, trec_order
+from rerank.types import Floats, Ints, RankingData, Run, Topics
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +144,7 @@ def ranked(
 
 def first_stage(run: Run) -> RankedCandidates:
     """Return candidates in the order of their own scores."""
-    order = trec_order(run.query_ptr, run.scores, run.stored_ids)
-    return RankedCandidates(run, None, np.arange(run.n_rows), run.scores, order)
+    return RankedCandidates(run, None, np.arange(run.n_rows), run.scores, run.trec_order())
 
 
 def text_run(data: RankingData) -> Run:

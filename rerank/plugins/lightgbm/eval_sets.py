@@ -80,8 +80,7 @@ def eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]]
         return [eval_set] if isinstance(eval_set, tuple) else list(eval_set)
     if eval_X is None:
         return []
-    several = isinstance(eval_X, list | tuple)
-    return list(zip(eval_X, eval_y, strict=True)) if several else [(eval_X, eval_y)]
+    return list(zip(eval_X, eval_y, strict=True)) if isinstance(eval_X, list | tuple) else [(eval_X, eval_y)]
 
 
 def names_of_sets(chosen: Sequence[str] | None, n_sets: int, training: list[int]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import lightgbm
 import numpy as np
@@ -105,9 +105,8 @@ class WatchedTrees(BoostedTrees):
     """Boosted trees whose training a `Watcher` follows, which is their only callback."""
 
     def _stopping(self, valid: TrainingSet | None, context: TrainingContext, judged: Any = None) -> EarlyStopping:
-        watcher: Any = context.callbacks[0]
-        self._watcher: Watcher = watcher
-        watcher.valid = valid
+        self._watcher = cast("Watcher", context.callbacks[0])
+        self._watcher.valid = valid
         return self._watcher
 
     def _step_length(self, train: TrainingSet) -> StepLength | None:
