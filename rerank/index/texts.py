@@ -123,7 +123,7 @@ def _batch_features(
         terms,
         run.take(order),
         options.recipe,
-        records=_records(index, batch, query_texts, options),
+        records=_records(index, batch, documents, query_texts, options),
         needed=options.needed,
         threads=index.threads,
     )
@@ -132,11 +132,11 @@ def _batch_features(
 def _records(
     index: Collection,
     batch: Mapping[str, Mapping[str, ReadDocument]],
+    documents: Sequence[ReadDocument],
     query_texts: QueryTexts,
     options: TextOptions,
 ) -> Records:
     """Return what the features of a batch need apart from its texts: runs, documents, vectors and so on."""
-    documents = [document for named in batch.values() for document in named.values()]
     needs = needed_resources(options.recipe)
     return Records(
         runs={**index.runs, **_runs_of_texts(batch, options.runs)},

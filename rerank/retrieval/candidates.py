@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Self
 
-from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.errors import InvalidInputError, check_known, shown
 from rerank.retrieval.base import known_sources, source
 from rerank.types import BM25, CONTENTS, Retriever
 from rerank.types.retriever import K1, B, bm25_parameters, bm25_suffix
@@ -213,8 +213,7 @@ def _part(text: str, k: int) -> Part:
                 f"{shown(text)}. Rename the file."
             )
         return Part(run_name, int(number) if number else None, file)
-    if name not in known_sources():
-        raise unknown_name("candidates", name, [*known_sources(), FILE])
+    check_known("candidates", name, [*known_sources(), FILE])
     if colon and not _NUMBER.fullmatch(rest):
         raise InvalidInputError(f"candidates: expected {name} with its depth, got {shown(text)}. {_REMEDY}")
     return Part(name, int(rest) if colon else k)

@@ -196,8 +196,7 @@ def fuse(
         missing = "lowest" if method == "best" else "zero"
     _check(len(records), method, norm, weights, k, missing, qrels)
     chosen = ("none" if method in {"rrf", "best"} else "minmax") if norm is None else norm
-    ordered = [run.take(run.trec_order()) for run in records]
-    normalized = [replace(run, scores=_normalized(run, chosen)) for run in ordered]
+    normalized = [replace(run, scores=_normalized(run, chosen)) for run in records]
     if qrels is not None:
         best = combine(normalized[0], normalized[1], qrels, metric)
         weights = best.alpha, 1.0 - best.alpha
@@ -228,9 +227,9 @@ def fuse(
 
 
 def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
-    """Return two or more runs with rows; raise InvalidInputError for others, and for scores that are not finite.
+    """Return two or more runs with rows, these in trec_eval's order; raise InvalidInputError for others.
 
-    Runs whose scores are equal, and runs without a common query, are logged.
+    Scores that are not finite are refused. Runs whose scores are equal, and runs without a common query, are logged.
     """
     if isinstance(runs, str | Path | Mapping | Run) or not isinstance(runs, Iterable):
         raise InvalidInputError(f"runs: expected a list of runs, got {type(runs).__name__}. Pass [run, run].")
@@ -251,7 +250,7 @@ def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
         warn_apart(f"run {run.name}", run, records[0])
     if max(Counter(query_id for run in records for query_id in run).values()) == 1:
         log.warning("runs: expected queries that two of them hold, got none; check that they are of the same topics.")
-    return records
+    return [run.take(run.trec_order()) for run in records]
 
 
 def _as_float32(run: Run) -> Run:
@@ -268,19 +267,20 @@ def _as_float32(run: Run) -> Run:
 
 def _is_constant(run: Run) -> bool:
     """Return whether a run has two queries of several documents or more, and equal scores within each."""
-    sizes = np.diff(run.query_ptr)
-    filled = np.flatnonzero(sizes)
-    if (sizes > 1).sum() < 2:  # documents of one query may well be equal
-        return False
-    first = np.repeat(run.scores[run.query_ptr[filled]], sizes[filled])
-    return bool((run.scores == first).all())
+    first, counts = filled_queries(run)
+    # documents of one query may well be equal
+    return bool((counts > 1).sum() > 1 and (run.scores == np.repeat(run.scores[first], counts)).all())
 
 
 def _normalized(run: Run, norm: str) -> Floats:
     """Return the normalized scores of a run whose rows are in trec_eval's order."""
+    return _NORMS[norm](run.scores, *filled_queries(run))
+
+
+def filled_queries(run: Run) -> tuple[Ints, Ints]:
+    """Return the first row and the number of rows of each query that has some."""
     sizes = np.diff(run.query_ptr)
-    filled = np.flatnonzero(sizes)
-    return _NORMS[norm](run.scores, run.query_ptr[filled], sizes[filled])
+    return run.query_ptr[:-1][sizes > 0], sizes[sizes > 0]
 
 
 def _quotient(scores: Floats, divisors: Floats, counts: Ints, equal: Floats) -> Floats:

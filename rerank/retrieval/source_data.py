@@ -28,7 +28,7 @@ import numpy as np
 
 from rerank.files.inputs import QrelsLike, RunLike, qrels_of
 from rerank.metrics.ranked_lists import ranks
-from rerank.retrieval.fusion import RRF_K, checked_runs, min_max, z_score
+from rerank.retrieval.fusion import RRF_K, checked_runs, filled_queries, min_max, z_score
 from rerank.retrieval.pool import Pool, QueryRows, pooled
 from rerank.types import Floats, RankingData, Run, pointers, query_rows
 from rerank.types.ids import id_array, id_texts, warn_apart
@@ -87,9 +87,8 @@ def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: 
     """
     records = checked_runs(runs)
     query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
-    ordered = [run.take(run.trec_order()) for run in records]
     # The scores are replaced by the numbers of the rows, by which the values of each row are found below.
-    numbered = [replace(run, scores=np.arange(run.n_rows, dtype=np.float64)) for run in ordered]
+    numbered = [replace(run, scores=np.arange(run.n_rows, dtype=np.float64)) for run in records]
     rows = [QueryRows.of(run, query_ids) for run in numbered]
     pool = pooled(rows, 0, len(query_ids), lowest=False)
     overlaps = _overlaps(pool, len(query_ids))
@@ -98,7 +97,7 @@ def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: 
         pool = Pool(pool.query[among], pool.doc_ids[among], pool.scores[:, among], pool.ranks[:, among])
     query_ptr = pointers(np.bincount(pool.query, minlength=len(query_ids)))
     X = np.full((len(pool.query), len(OF_SOURCE) * len(records) + len(OF_ALL)), np.nan, dtype=np.float32)
-    for number, (run, own) in enumerate(zip(ordered, rows, strict=True)):
+    for number, (run, own) in enumerate(zip(records, rows, strict=True)):
         columns = X[:, number * len(OF_SOURCE) : (number + 1) * len(OF_SOURCE)]
         values = _of_source(run)
         held = np.flatnonzero(pool.ranks[number] > 0)
@@ -126,10 +125,7 @@ def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: 
 
 def _of_source(run: Run) -> Floats:
     """Return the columns `OF_SOURCE` of each row of a run in trec_eval's order, (n_rows, 7)."""
-    sizes = np.diff(run.query_ptr)
-    filled = np.flatnonzero(sizes)
-    first = run.query_ptr[filled]
-    counts = sizes[filled]
+    first, counts = filled_queries(run)
     standard = z_score(run.scores, first, counts)
     lowest = np.minimum.reduceat(standard, first)
     above = standard - np.repeat(np.where(np.maximum.reduceat(standard, first) > lowest, lowest, 0.0), counts)

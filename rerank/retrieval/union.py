@@ -68,8 +68,7 @@ class UnionRun(Run):
 
     def without_own(self) -> Self:
         """Return the run and its sources without the document that has the id of its query, see `Run.without_own`."""
-        sources = {name: run.without_own() for name, run in self.sources.items()}
-        return replace(super().without_own(), sources=sources)
+        return replace(super().without_own(), sources={name: run.without_own() for name, run in self.sources.items()})
 
     def each_once(self) -> Self:
         """Return the run and its sources with the first row of each document of a query, see `Run.each_once`."""
