@@ -1,7 +1,7 @@
 """The errors of the package. A message is one line: where, what was expected, what was found, and the remedy."""
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from reprlib import Repr
@@ -82,6 +82,11 @@ def check_known(what: str, name: str, known: Collection[str]) -> None:
     """Refuse a name that is none of the known ones."""
     if name not in known:
         raise unknown_name(what, name, known)
+
+
+def first_names(names: Sequence[object]) -> str:
+    """Return the first three of some names, and whether there are more."""
+    return ", ".join(map(str, names[:3])) + (", ..." if len(names) > 3 else "")
 
 
 LONGEST_NAME = 100  # characters; for a longer name, no similar one is looked for

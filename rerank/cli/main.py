@@ -15,7 +15,7 @@ import click
 from click.shell_completion import shell_complete
 
 from rerank.errors import RerankError, check_known, log
-from rerank.runtime.output import FULL, WRITE_ERRORS
+from rerank.runtime.output import FULL, WRITE_ERRORS, reason_of
 from rerank.runtime.progress import show_progress
 from rerank.runtime.threads import at_most_threads
 from rerank.version import __version__
@@ -218,7 +218,7 @@ def _as_another_file(error: RerankError) -> str:
 
 def _refusal(error: OSError) -> str:
     """Return the message for an error of the operating system about a path, standard output or the disk."""
-    reason = os.strerror(error.errno) if error.errno else "an error of the system"
+    reason = reason_of(error)
     if error.filename is not None:
         return f"{error.filename}: expected a path that can be used, got: {reason}. Check it or name another."
     if error.errno not in WRITE_ERRORS:

@@ -25,7 +25,7 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Literal
 
-from rerank.errors import FileFormatError, InvalidInputError, log, shown
+from rerank.errors import FileFormatError, InvalidInputError, first_names, log, shown
 from rerank.files.irds import PREFIX, data_set_entries, data_set_name, default_text, joined_fields
 from rerank.files.json_lines import ID_KEYS, json_objects
 from rerank.files.line_records import id_text
@@ -225,8 +225,7 @@ def _json_files(path: Path) -> list[Path]:
 def warn_of_skipped(files: list[Path], why: str) -> None:
     """Log a warning about skipped files, which names the first few; without files, log nothing."""
     if files:
-        names = ", ".join(str(file) for file in files[:3]) + (", ..." if len(files) > 3 else "")
-        log.warning("Files of the corpus skipped, since they %s: %d (%s).", why, len(files), names)
+        log.warning("Files of the corpus skipped, since they %s: %d (%s).", why, len(files), first_names(files))
 
 
 def of_hit(document: Any) -> Any:

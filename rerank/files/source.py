@@ -26,7 +26,7 @@ import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown
 from rerank.runtime.json_text import ParseFault, parse_toml
-from rerank.runtime.output import path_of
+from rerank.runtime.output import path_of, reason_of
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -140,9 +140,10 @@ def _system_errors(path: Path, expected: str) -> Iterator[None]:
             path, None, "expected a whole gzip file, got a damaged one. Make or fetch it again."
         ) from fault
     except OSError as fault:
-        reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
         raise FileFormatError(
-            path, None, f"expected {expected} that can be read, got: {reason}. Check the path, its rights and the disk."
+            path,
+            None,
+            f"expected {expected} that can be read, got: {reason_of(fault)}. Check the path, its rights and the disk.",
         ) from fault
 
 

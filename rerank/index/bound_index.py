@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, check_known, log, shown
-from rerank.features.near_duplicates import query_groups
+from rerank.errors import InvalidInputError, check_known, first_names, log, shown
 from rerank.features.recipe import Recipe
 from rerank.files.beir import OWN_DOCUMENTS, n_own_documents
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
@@ -272,11 +271,10 @@ class BoundIndex(Collection):
         without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
         if without:
             log.warning(
-                "Topics without hits, which a run file cannot contain: %d of %d (%s%s).",
+                "Topics without hits, which a run file cannot contain: %d of %d (%s).",
                 len(without),
                 len(run),
-                ", ".join(without[:3]),
-                ", ..." if len(without) > 3 else "",
+                first_names(without),
             )
         return run
 

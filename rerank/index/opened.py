@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, log
+from rerank.errors import log
 from rerank.history.neighbours import Neighbours, document_neighbours
 from rerank.index.resources import PASSAGES, kept_text, resource_folder
 from rerank.lucene.arrays import made_from_index, open_forward
 from rerank.lucene.documents import stored_fields
+from rerank.lucene.requests import closed_index
 from rerank.lucene.search import Searcher
 from rerank.lucene.texts import TextAnalyser
 from rerank.runtime.fields import Record
@@ -85,7 +86,7 @@ class OpenedIndex:
     def searcher(self) -> Searcher:
         """The Lucene searcher; InvalidInputError where the index was closed."""
         if self.is_closed.is_set():
-            raise InvalidInputError(f"{self.path}: expected an open index, got a closed one. Open it again.")
+            raise closed_index(self.path)
         return Searcher(self.path, self.language, self.commit)
 
     @cached_property

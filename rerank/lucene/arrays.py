@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, IndexFolderError, log
+from rerank.errors import FileFormatError, IndexFolderError, first_names, log
 from rerank.lucene.commits import damaged_lucene
 from rerank.lucene.folder import ARRAYS, ARRAYS_NOTE, check_commit, commit_hash, open_commit, staged_index
 from rerank.lucene.languages import stored_language
@@ -363,8 +363,8 @@ def _make(index: Path, arrays: Path, commit: str) -> None:
     """Compute the forward arrays of an index, unless another process has written them meanwhile."""
     shards = index_folders(index)
     if shards != (index,):
-        names = ", ".join(shard.name for shard in shards[:3]) + (", ..." if len(shards) > 3 else "")
-        log.warning("%s: %d indexes are used as the shards of one (%s).", index, len(shards), names)
+        names = [shard.name for shard in shards]
+        log.warning("%s: %d indexes are used as the shards of one (%s).", index, len(shards), first_names(names))
     log.info("%s: building forward arrays.", arrays)
     with staged_index(arrays, lambda: _current(index, arrays, commit) is not None) as staging:
         write_arrays(index, staging, made_with_index=False)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rerank.errors import InvalidInputError, MissingFileError, log
+from rerank.errors import InvalidInputError, MissingFileError, first_names, log
 from rerank.files.corpus import check_encoding, warn_of_skipped
 from rerank.files.sgml import ELEMENTS, read_sgml, sgml_files
 from rerank.lucene.arrays import write_arrays
@@ -129,9 +129,11 @@ def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str) -> None:
         written.add(doc_id, f"<DOC>\n<DOCNO>{doc_id}</DOCNO>\n{document.text}\n</DOC>\n")
     written.close()
     if without_elements:
-        names = ", ".join(without_elements[:3]) + (", ..." if len(without_elements) > 3 else "")
         log.warning(
-            "Documents that hold none of the elements %s: %d (%s).", ", ".join(ELEMENTS), len(without_elements), names
+            "Documents that hold none of the elements %s: %d (%s).",
+            ", ".join(ELEMENTS),
+            len(without_elements),
+            first_names(without_elements),
         )
 
 

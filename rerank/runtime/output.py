@@ -315,6 +315,11 @@ def _handle(raw: io.FileIO, target: Path, binary: bool) -> Iterator[IO[Any]]:
         yield handle
 
 
+def reason_of(fault: OSError) -> str:
+    """Return what the operating system says of a fault."""
+    return os.strerror(fault.errno) if fault.errno else "an error of the system"
+
+
 @contextmanager
 def _system_errors(
     path: str | Path, error: type[RerankError] = InvalidInputError, folders: Iterable[Path] = ()
@@ -327,8 +332,7 @@ def _system_errors(
         is_own = name in map(str, (path, *folders)) or _PART.search(name) is not None
         if isinstance(fault, RerankError) or (not is_own and fault.errno not in FULL):
             raise
-        reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
         remedy = (
             "Name another folder by RERANK_CACHE" if Path(path).is_relative_to(cache_folder()) else "Write elsewhere"
         )
-        raise error(f"{path}: expected a path that can be written, got: {reason}. {remedy}.") from fault
+        raise error(f"{path}: expected a path that can be written, got: {reason_of(fault)}. {remedy}.") from fault
