@@ -308,13 +308,18 @@ def _judged_share(qrels: CheckedSource, run: CheckedSource) -> Iterator[Finding]
     known = ranking.select(ranking.query_numbers(qrels.content)).head(JUDGED_DEPTH)
     _, judged = qrels.content.lookup(known.query_ids, known.query_ptr, known.doc_ids)
     if known.n_rows and judged.mean() < 0.5:
-        of_first = f"{1 - judged.mean():.0%} of the first {JUDGED_DEPTH} documents"
-        message = f"{of_first} of each query are not judged in {qrels.path}"
+        share = f"{1 - judged.mean():.0%} of the first {JUDGED_DEPTH} documents of each query"
         effect = "they count as not relevant: compare with `evaluate --judged-only`"
         if not judged.any():
             apart = written_apart(known.doc_ids.tolist(), qrels.content.doc_ids.tolist())
             effect = f"all measures are 0: {apart or 'do qrels and run use the same document ids?'}"
-        yield Finding("note" if judged.any() else "warning", run.path, int((~judged).sum()), message, effect)
+        yield Finding(
+            "note" if judged.any() else "warning",
+            run.path,
+            int((~judged).sum()),
+            f"{share} are not judged in {qrels.path}",
+            effect,
+        )
 
 
 def _labels(data: CheckedSource) -> Iterator[Finding]:

@@ -224,8 +224,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         import cloudpickle
 
         self.check_workers(index)
-        packed = cloudpickle.dumps((job, FUNCTIONS))
-        yield from track(self._results(packed, arguments), what, number)
+        yield from track(self._results(cloudpickle.dumps((job, FUNCTIONS)), arguments), what, number)
 
     def _results(self, packed: bytes, arguments: Iterable[Any]) -> Iterator[Any]:
         """Yield the results in order; some tasks are submitted ahead."""

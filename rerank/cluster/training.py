@@ -149,12 +149,11 @@ def _grown(cluster: Any, train: TrainingSet, labels: Floats, parameters: Mapping
     except ImportError as error:
         raise not_installed(error) from None
     learner = DaskLGBMRanker(client=cluster.client, **parameters)
-    failures = (LightGBMError, *FAILED, *LOST, distributed.KilledWorker)
     try:
         cluster.run_everywhere(_log_by_logging)
         with cluster.client.as_current(), redirect_stdout(StringIO()), catch_warnings(action="ignore"):
             learner.fit(**_divided(cluster, train, labels))
-    except failures as error:
+    except (LightGBMError, *FAILED, *LOST, distributed.KilledWorker) as error:
         raise ClusterError(
             f"cluster: expected LightGBM's training to end, got {error_line(error)}. Read the logs of the workers, and "
             "train again."

@@ -86,8 +86,7 @@ class LightGBM(Format):
         if feature_names == tuple(f"Column_{index}" for index in range(n_features)):
             feature_names = ()  # LightGBM's names for columns that had none
         forest = joined_trees(trees, n_features)
-        infos = header.get("feature_infos", "").split()
-        _warn_of_rounding(infos, feature_names)
+        _warn_of_rounding(header.get("feature_infos", "").split(), feature_names)
         return TreeModel(
             forest,
             n_features,

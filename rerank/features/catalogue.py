@@ -63,9 +63,7 @@ def catalogue() -> str:
 def _family(name: str, member: Family) -> str:
     features = default_features(name)
     of = "the whole document" if member.of_whole else f"{'every' if isinstance(member, FieldFamily) else 'no'} field"
-    about = [f"{counted(len(features), 'feature')} of {of}"]
-    if not features:
-        about = [str(member.__doc__).rstrip(".")]
+    about = [f"{counted(len(features), 'feature')} of {of}" if features else str(member.__doc__).rstrip(".")]
     when = "with a history, which is learned from judgements" if member.needs_history else "by default"
     is_default = member.needs_space or member.needs_history or name in default_family_names()
     about.append(when if is_default else "where a recipe names it")

@@ -85,9 +85,7 @@ def value_of(parse: Callable[[Any], Parsed | None], content: Any, expected: str,
 
 def checked_path(path: Any) -> Path:
     """Return the path of a file; a file object is copied from where it stands. Refuse anything else in one line."""
-    if callable(getattr(path, "read", None)):
-        return _copy(path)
-    return path_of(path)
+    return _copy(path) if callable(getattr(path, "read", None)) else path_of(path)
 
 
 def _copy(file: IO[Any]) -> Path:

@@ -116,8 +116,7 @@ def _header(data: RankingData) -> str:
     for name in data:
         if "#" in name:  # what follows would be a comment
             raise InvalidInputError(f"data: expected query ids without #, got {name!r}. Rename it.")
-    columns = {"labels": data.labels, "base scores": data.base_scores}
-    for what, numbers in columns.items():
+    for what, numbers in (("labels", data.labels), ("base scores", data.base_scores)):
         if numbers is not None and not np.isfinite(numbers).all():
             raise InvalidInputError(f"data: expected finite {what}, got NaN or infinity. Correct them.")
     names = " ".join(["# features:", *data.feature_names])

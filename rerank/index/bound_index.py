@@ -320,19 +320,7 @@ class BoundIndex(Collection):
             runs=self.runs_of(candidates),
             **options,
         )
-        if candidates.is_single:
-            return self._each_once(source(first.name).search(inputs, depth))
-        return self._each_once(search_union(inputs, candidates))
-
-    def _each_once(self, run: Run) -> Run:
-        """Return a run with each id once in a query; warn where documents of the index have the same id."""
-        once = run.each_once()
-        if once.n_rows < run.n_rows:
-            self.warn_once(
-                f"{self.path}: expected an id for each document, got hits with the same id: the first of them counts. "
-                "Build the index with each id once; `rerank doctor` names them."
-            )
-        return once
+        return source(first.name).search(inputs, depth) if candidates.is_single else search_union(inputs, candidates)
 
     def runs_of(self, candidates: Candidates) -> dict[str, Run]:
         """Return the runs of other systems among candidates: those that are bound, and others read from their files.

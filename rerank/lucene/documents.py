@@ -227,9 +227,8 @@ class _DocumentReader:
         return finite if chosen is None else {name: value for name, value in finite.items() if name in chosen}
 
     def _id(self, document: Mapping[str, Any]) -> str:
-        doc_id = document.get("id")
-        if is_whole(doc_id):
-            doc_id = str(doc_id)
+        given = document.get("id")
+        doc_id = str(given) if is_whole(given) else given
         if not isinstance(doc_id, str) or not doc_id:
             raise self._error(f"expected an 'id' (text or a whole number), got {doc_id!r}. Give every document one")
         if not is_id(doc_id):

@@ -66,10 +66,9 @@ class TextReranker:
         """
         if not isinstance(text, str):
             raise InvalidInputError(f"text: expected text, got {shown(text)}. Pass the text of each document.")
-        runs = self.bound.recipe.runs or ()
         forward = self.collection.forward
         fields = forward.fields.keys() - {CONTENTS}
-        numbers = {*forward.numbers, *runs}
+        numbers = {*forward.numbers, *(self.bound.recipe.runs or ())}
         known = {name: plain_value(value) for name, value in metadata.items() if name in fields | numbers}
         texts = {name: value for name, value in known.items() if name in fields and is_text(value)}
         texts[self.field] = text

@@ -160,9 +160,7 @@ def temporary_array(shape: tuple[int, ...], dtype: Any, what: str) -> NDArray[An
 
 
 def _mapped(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    if not prod(shape):
-        return np.zeros(shape, dtype)
-    return np.memmap(file, dtype, "r+", 0, shape)
+    return np.memmap(file, dtype, "r+", 0, shape) if prod(shape) else np.zeros(shape, dtype)
 
 
 @contextmanager

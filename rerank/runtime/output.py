@@ -308,8 +308,7 @@ def _handle(raw: io.FileIO, target: Path, binary: bool) -> Iterator[IO[Any]]:
         handle: IO[Any] = stack.enter_context(io.BufferedWriter(raw))
         if target.suffix.lower() == ".gz":
             # Without a name and a time in the header, so that the same content gives the same bytes.
-            packed = gzip.GzipFile("", "wb", GZIP_LEVEL, handle, mtime=0)
-            handle = cast(IO[bytes], stack.enter_context(packed))
+            handle = cast(IO[bytes], stack.enter_context(gzip.GzipFile("", "wb", GZIP_LEVEL, handle, mtime=0)))
         if not binary:
             handle = stack.enter_context(io.TextIOWrapper(handle, encoding="utf-8", newline="\n"))
         yield handle

@@ -278,9 +278,8 @@ class Engine:
         entries = []
         for document, own in zip(documents, texts, strict=True):
             cut = {name: excerpt(text, matcher.spans(text, terms), body.excerpt) for name, text in own.items()}
-            fields = document | {name: text for name, (text, _) in cut.items()}
             matches = {"matches": {name: spans for name, (_, spans) in cut.items()}} if body.highlight else {}
-            entries.append({"fields": fields, **matches})
+            entries.append({"fields": document | {name: text for name, (text, _) in cut.items()}, **matches})
         return entries
 
     def _numbers(self, doc_ids: Sequence[str]) -> Ints:

@@ -120,9 +120,8 @@ def eval_sets(
                 raise InvalidInputError(
                     f"eval_sample_weight: expected a weight above 0 in {name}, got none. Leave the weights out."
                 )
-        gains = settings.gains_of(labels)
         starts = _of("eval_init_score", init_scores, number)
-        sets.append(EvalSet(name, labels, gains, ptr, of_rows, settings, X, starts))
+        sets.append(EvalSet(name, labels, settings.gains_of(labels), ptr, of_rows, settings, X, starts))
     return sets
 
 
