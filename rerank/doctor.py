@@ -274,25 +274,42 @@ def _relevance(qrels: CheckedSource) -> Iterator[Finding]:
     """Queries without a relevant document, and labels that no collection uses."""
     judged: Qrels = qrels.content
     relevant = np.bincount(query_rows(judged.query_ptr)[judged.labels > 0], minlength=len(judged))
-    effect = "each run has 0 there in nDCG, AP, RR, P and R: it lowers all means equally"
-    message = "query {} has no document with a label above 0"
-    yield from _about(qrels, "warning", judged.query_ids[relevant == 0], message, effect)
-    effect = "it is not relevant; bpref, infAP and --judged-only take it as not judged"
-    yield from _about(qrels, "note", judged.doc_ids[judged.labels < 0], "label below 0 for document {}", effect)
+    yield from _about(
+        qrels,
+        "warning",
+        judged.query_ids[relevant == 0],
+        "query {} has no document with a label above 0",
+        "each run has 0 there in nDCG, AP, RR, P and R: it lowers all means equally",
+    )
+    yield from _about(
+        qrels,
+        "note",
+        judged.doc_ids[judged.labels < 0],
+        "label below 0 for document {}",
+        "it is not relevant; bpref, infAP and --judged-only take it as not judged",
+    )
     yield from _high_labels(qrels)
 
 
 def _high_labels(source: CheckedSource) -> Iterator[Finding]:
-    effect = "the document outweighs all others in nDCG; a number of another column?"
-    high = source.content.doc_ids[source.content.labels > HIGHEST]
-    yield from _about(source, "warning", high, f"label above {HIGHEST} for document " + "{}", effect)
+    yield from _about(
+        source,
+        "warning",
+        source.content.doc_ids[source.content.labels > HIGHEST],
+        f"label above {HIGHEST} for document " + "{}",
+        "the document outweighs all others in nDCG; a number of another column?",
+    )
 
 
 def _scores(run: CheckedSource) -> Iterator[Finding]:
     """Queries whose documents all have the same score."""
-    effect = "rerank and trec_eval order them by document id, not by a ranker"
-    tied = _tied(run.content, run.content.scores)
-    yield from _about(run, "warning", tied, "all documents of query {} have one score", effect)
+    yield from _about(
+        run,
+        "warning",
+        _tied(run.content, run.content.scores),
+        "all documents of query {} have one score",
+        "rerank and trec_eval order them by document id, not by a ranker",
+    )
 
 
 def _tied(table: Run | RankingData, values: Floats) -> list[str]:
@@ -326,13 +343,22 @@ def _labels(data: CheckedSource) -> Iterator[Finding]:
     """Labels that are negative or too high, and queries whose documents all have the same label."""
     if data.content.labels is None:
         return
-    effect = "measures treat it as not relevant; objectives that use labels as numbers rank it below label 0"
-    negative = data.content.doc_ids[data.content.labels < 0]
-    yield from _about(data, "warning", negative, "label below 0 for document {}", effect)
+    yield from _about(
+        data,
+        "warning",
+        data.content.doc_ids[data.content.labels < 0],
+        "label below 0 for document {}",
+        "measures treat it as not relevant; objectives that use labels as numbers rank it below label 0",
+    )
     yield from _high_labels(data)
     tied = _tied(data.content, data.content.labels)
-    effect = "no pair of its documents can be learnt from, and no order of them is better than another"
-    yield from _about(data, "note", tied, "all documents of query {} have one label", effect)
+    yield from _about(
+        data,
+        "note",
+        tied,
+        "all documents of query {} have one label",
+        "no pair of its documents can be learnt from, and no order of them is better than another",
+    )
     if len(tied) == np.count_nonzero(np.diff(data.content.query_ptr) > 1):
         yield Finding("error", data.path, 1, "no query has two labels", "there is nothing to learn")
 
@@ -344,14 +370,20 @@ def _features(data: CheckedSource) -> Iterator[Finding]:
     shares = np.isnan(X).mean(axis=0)
     if shares.any():
         worst = int(shares.argmax())
-        message = (
-            f"{shares.mean():.2%} of all values are NaN, most of them in feature {names[worst]} ({shares[worst]:.2%})"
+        yield Finding(
+            "note",
+            data.path,
+            int(np.isnan(X).any(axis=1).sum()),
+            f"{shares.mean():.2%} of all values are NaN, most of them in feature {names[worst]} ({shares[worst]:.2%})",
+            "trees send a missing value its own way; linear rankers and nets fill it in",
         )
-        effect = "trees send a missing value its own way; linear rankers and nets fill it in"
-        yield Finding("note", data.path, int(np.isnan(X).any(axis=1).sum()), message, effect)
     constant = ((X[:1] == X) | (np.isnan(X) & np.isnan(X[:1]))).all(axis=0)
-    effect = "no ranker can use them; they only cost time and memory"
-    yield from _listed(data, [names[column] for column in np.flatnonzero(constant)], "constant features", effect)
+    yield from _listed(
+        data,
+        [names[column] for column in np.flatnonzero(constant)],
+        "constant features",
+        "no ranker can use them; they only cost time and memory",
+    )
     first: dict[bytes, str] = {}
     pairs = []
     for column in np.flatnonzero(~constant):
@@ -359,41 +391,66 @@ def _features(data: CheckedSource) -> Iterator[Finding]:
         earlier = first.setdefault(blake2b(content.tobytes()).digest(), names[column])
         if earlier != names[column]:
             pairs.append(f"{names[column]} = {earlier}")
-    effect = "trees choose the first; importances are split or lost, and linear weights are not unique"
-    yield from _listed(data, pairs, "duplicate features", effect)
+    yield from _listed(
+        data,
+        pairs,
+        "duplicate features",
+        "trees choose the first; importances are split or lost, and linear weights are not unique",
+    )
 
 
 def _listed(data: CheckedSource, names: list[str], what: str, effect: str) -> Iterator[Finding]:
-    message = f"{what}: {', '.join(names[:NAMED])}{', ...' * (len(names) > NAMED)}"
-    yield from _about(data, "note", names, message, effect)
+    yield from _about(
+        data, "note", names, f"{what}: {', '.join(names[:NAMED])}{', ...' * (len(names) > NAMED)}", effect
+    )
 
 
 def _index(index: CheckedSource) -> Iterator[Finding]:
     """Documents without a term, ids that two documents have, and fields without content."""
     forward = index.content
     if forward is None:
-        effect = "they are made when features are first computed; documents and fields are not checked here"
-        yield Finding("note", index.path, 1, "no forward arrays", effect)
+        yield Finding(
+            "note",
+            index.path,
+            1,
+            "no forward arrays",
+            "they are made when features are first computed; documents and fields are not checked here",
+        )
         return
     doc_ids = forward.doc_ids  # in order: equal ids are adjacent, those of deleted documents are empty
     lengths = [np.asarray(field.lengths) for field in forward.fields.values()]
     without_text = doc_ids[~np.any([column > 0 for column in lengths], axis=0) & (doc_ids != "")]
-    effect = "BM25 does not retrieve them, and their text features say nothing"
-    yield from _about(index, "warning", without_text, "document {} has no text", effect)
+    yield from _about(
+        index,
+        "warning",
+        without_text,
+        "document {} has no text",
+        "BM25 does not retrieve them, and their text features say nothing",
+    )
     again = doc_ids[1:][(doc_ids[1:] == doc_ids[:-1]) & (doc_ids[1:] != "")]
-    effect = "features are those of the first document with the id"
-    yield from _about(index, "error", again, "document {} occurs again", effect)
+    yield from _about(
+        index, "error", again, "document {} occurs again", "features are those of the first document with the id"
+    )
     empty = [name for name, field in forward.fields.items() if not field.n_tokens]
     empty += [name for name, values in forward.numbers.items() if np.isnan(values).all()]
-    effect = "features of these fields are constant; leave them out of the recipe"
-    yield from _about(index, "warning", empty, f"fields without content: {', '.join(empty)}", effect)
+    yield from _about(
+        index,
+        "warning",
+        empty,
+        f"fields without content: {', '.join(empty)}",
+        "features of these fields are constant; leave them out of the recipe",
+    )
 
 
 def _in_both(train: CheckedSource, test: CheckedSource) -> Iterator[Finding]:
     """Queries that are in both training and test data."""
-    effect = "figures on the test queries are those of queries that were trained on"
-    both = [query_id for query_id in test.content if query_id in train.content]
-    yield from _about(test, "error", both, "query {}" + f" is in {train.path} too", effect)
+    yield from _about(
+        test,
+        "error",
+        [query_id for query_id in test.content if query_id in train.content],
+        "query {}" + f" is in {train.path} too",
+        "figures on the test queries are those of queries that were trained on",
+    )
 
 
 def words_of(text: str) -> list[str]:
@@ -419,9 +476,13 @@ def _near(
         if value >= NEAR and queries[number] != query_id
     ]
     if near:
-        message = f"{near[0]}; {len(near)} of {len(test.content)} queries have a cosine of {NEAR} or more"
-        effect = "figures on such queries say little about new ones: report those on the others beside them"
-        yield Finding("warning", test.path, len(near), message, effect)
+        yield Finding(
+            "warning",
+            test.path,
+            len(near),
+            f"{near[0]}; {len(near)} of {len(test.content)} queries have a cosine of {NEAR} or more",
+            "figures on such queries say little about new ones: report those on the others beside them",
+        )
 
 
 def nearest_queries(train: Sequence[Iterable[str]], test: Sequence[Iterable[str]]) -> tuple[Floats, Ints]:
