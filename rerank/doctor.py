@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, log, shown
+from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, first_names, log, shown
 from rerank.files.data import DATA_ENDINGS, read_data
 from rerank.files.irds import data_set_name
 from rerank.files.line_records import finite_number, is_header
@@ -400,9 +400,7 @@ def _features(data: CheckedSource) -> Iterator[Finding]:
 
 
 def _listed(data: CheckedSource, names: list[str], what: str, effect: str) -> Iterator[Finding]:
-    yield from _about(
-        data, "note", names, f"{what}: {', '.join(names[:NAMED])}{', ...' * (len(names) > NAMED)}", effect
-    )
+    yield from _about(data, "note", names, f"{what}: {first_names(names, NAMED)}", effect)
 
 
 def _index(index: CheckedSource) -> Iterator[Finding]:

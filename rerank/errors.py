@@ -84,9 +84,9 @@ def check_known(what: str, name: str, known: Collection[str]) -> None:
         raise unknown_name(what, name, known)
 
 
-def first_names(names: Sequence[object]) -> str:
-    """Return the first three of some names, and whether there are more."""
-    return ", ".join(map(str, names[:3])) + (", ..." if len(names) > 3 else "")
+def first_names(names: Sequence[object], most: int = 3) -> str:
+    """Return the first names of some, and whether there are more."""
+    return ", ".join(map(str, names[:most])) + ", ..." * (len(names) > most)
 
 
 LONGEST_NAME = 100  # characters; for a longer name, no similar one is looked for

@@ -9,7 +9,7 @@ import click
 
 import rerank
 from rerank.cli.options import output_option, path_argument, path_option, read_if, registered_names
-from rerank.errors import InvalidInputError, log
+from rerank.errors import InvalidInputError, first_names, log
 
 if TYPE_CHECKING:
     from rerank.types.retriever import Retriever
@@ -46,11 +46,10 @@ def command(file: Path, output: Path, form: str | None, names: Path | None, reci
     content = f"{model.forest_.n_trees} trees" if hasattr(model, "forest_") else "a linear model"
     log.info("%s: %s, %d features, from %s", output, content, model.n_features_in_, model.source_)
     if recipe is None:
-        features = ", ".join(model.feature_names_[:5]) + ", ..." * (model.n_features_in_ > 5)
         log.info(
             "%s: features %s; `rerank rank` applies it to data with these columns, for an index give --recipe",
             output,
-            features,
+            first_names(model.feature_names_, 5),
         )
 
 

@@ -487,13 +487,21 @@ class BoundIndex(Collection):
 
         run = run_of(run)
         check_topics(run, topics)
-        query_ids = list(run)
-        terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
+        judgements = None if qrels is None else qrels_of(qrels)
+        without = [] if judgements is None else [query_id for query_id in run if query_id not in judgements]
+        if without:
+            log.warning(
+                "qrels: %d of %d queries have no judgements, e.g. %s: all their documents get label 0. Leave them out.",
+                len(without),
+                len(run),
+                without[0],
+            )
+        texts = {query_id: topics[query_id] for query_id in run}
+        terms = self.searcher.analyze(list(texts.values()))
         needs = needed_resources(recipe)
-        texts = {query_id: topics[query_id] for query_id in query_ids}
         return {
             "forward": self.forward,
-            "query_terms": dict(zip(query_ids, terms, strict=True)),
+            "query_terms": dict(zip(texts, terms, strict=True)),
             "run": run,
             "recipe": recipe,
             "records": Records(

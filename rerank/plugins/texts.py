@@ -70,8 +70,7 @@ class TextReranker:
         fields = forward.fields.keys() - {CONTENTS}
         numbers = {*forward.numbers, *(self.bound.recipe.runs or ())}
         known = {name: plain_value(value) for name, value in metadata.items() if name in fields | numbers}
-        texts = {name: value for name, value in known.items() if name in fields and is_text(value)}
-        texts[self.field] = text
+        texts = {name: value for name, value in known.items() if name in fields and is_text(value)} | {self.field: text}
         texts = {name: value if isinstance(value, str) else " ".join(value) for name, value in texts.items()}
         values = {name: number_in(value) for name, value in known.items() if name in numbers}
         document: dict[str, Any] = {

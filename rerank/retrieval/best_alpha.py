@@ -122,8 +122,8 @@ def _followed(lines: ScoreLines, form: PrefixSum, own: Ints) -> tuple[NDArray[np
     above = np.where(at_zero != 0.0, at_zero > 0.0, np.where(at_one != 0.0, at_one > 0.0, tied))  # just above alpha = 0
     first = np.flatnonzero(above | (other == row))
     crossing = np.flatnonzero((at_one != 0.0) & ((at_one > 0.0) != above))
-    crossed_at = at_zero[crossing] / (at_zero[crossing] - at_one[crossing])
-    crossed_at = crossed_at + 1j * (above == tied)[crossing]  # those that rank as in a tie change places just above it
+    # those that rank as in a tie change places just above it
+    crossed_at = at_zero[crossing] / (at_zero[crossing] - at_one[crossing]) + 1j * (above == tied)[crossing]
     alphas = np.concatenate([np.zeros(len(first)), crossed_at])
     moves = np.concatenate([above[first], np.where(above[crossing], -1, 1)])
     pairs = np.concatenate([first, crossing])

@@ -501,9 +501,8 @@ def _ids_of(items: Sequence[Any], place: str) -> list[str] | None:
     if not any(named):
         return None
     if not all(named):
-        number = named.index(not named[0])
         raise ServiceError(
-            422, f"{place}[{number}]", "an id alone in all documents or in none",
+            422, f"{place}[{named.index(not named[0])}]", "an id alone in all documents or in none",
             "a text beside ids" if named[0] else "an id beside texts", "Send two requests.",
         )  # fmt: skip
     ids: dict[str, None] = {}
