@@ -165,7 +165,11 @@ def _contradicts_ranks(path: Path, layout: Layout) -> bool:
     beginning = next(chunks(path, BEGINNING), (1, b""))[1]
     lines = (raw.split() for raw in beginning.split(b"\n") if not raw.startswith(b"#"))
     rows = [
-        fields for fields in lines if len(fields) > max(rank, layout.value) and parse_rank(fields[rank]) is not None
+        fields
+        for fields in lines
+        if len(fields) > max(rank, layout.value)
+        and parse_rank(fields[rank]) is not None
+        and finite_number(fields[layout.value]) is not None  # a header may have a number as the name of the ranks
     ]
     queries = np.array([fields[layout.query] for fields in rows])
     ranks, scores = (np.array([float(fields[at]) for fields in rows]) for at in (rank, layout.value))

@@ -470,6 +470,7 @@ def test_read_run_says_that_scores_do_not_fall_from_line_to_line(tmp_path, caplo
         (["1 Q0 a 1 1 t", "1 Q0 b 2 1.00000001 t"], False),  # equal as float32
         (["1 Q0 a x 1.5 t", "1 Q0 b y 3 t"], False),
         (["1 Q0 a 1 1.5 t", "# of b 1 no score"], False),
+        (["id Q0 a 1 score t", "1 Q0 a 1 1.5 t"], False),  # a header with a number
     ],
 )
 def test_a_run_whose_ranks_contradict_its_scores_is_named(
