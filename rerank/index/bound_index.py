@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, check_known, first_names, log, shown
+from rerank.features.near_duplicates import query_groups
 from rerank.features.recipe import Recipe
 from rerank.files.beir import OWN_DOCUMENTS, n_own_documents
 from rerank.files.inputs import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
@@ -320,7 +321,19 @@ class BoundIndex(Collection):
             runs=self.runs_of(candidates),
             **options,
         )
-        return source(first.name).search(inputs, depth) if candidates.is_single else search_union(inputs, candidates)
+        return self._each_once(
+            source(first.name).search(inputs, depth) if candidates.is_single else search_union(inputs, candidates)
+        )
+
+    def _each_once(self, run: Run) -> Run:
+        """Return a run with each id once in a query; warn where documents of the index have the same id."""
+        once = run.each_once()
+        if once.n_rows < run.n_rows:
+            self.warn_once(
+                f"{self.path}: expected an id for each document, got hits with the same id: the first of them counts. "
+                "Build the index with each id once; `rerank doctor` names them."
+            )
+        return once
 
     def runs_of(self, candidates: Candidates) -> dict[str, Run]:
         """Return the runs of other systems among candidates: those that are bound, and others read from their files.
@@ -487,15 +500,6 @@ class BoundIndex(Collection):
 
         run = run_of(run)
         check_topics(run, topics)
-        judgements = None if qrels is None else qrels_of(qrels)
-        without = [] if judgements is None else [query_id for query_id in run if query_id not in judgements]
-        if without:
-            log.warning(
-                "qrels: %d of %d queries have no judgements, e.g. %s: all their documents get label 0. Leave them out.",
-                len(without),
-                len(run),
-                without[0],
-            )
         texts = {query_id: topics[query_id] for query_id in run}
         terms = self.searcher.analyze(list(texts.values()))
         needs = needed_resources(recipe)
