@@ -14,7 +14,7 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.types import CONTENTS, FieldArrays, Floats, ForwardIndex
 from rerank.types.vocabulary import find_terms
-from rerank.vectors.vectors import log_idf
+from rerank.vectors.space import log_idf
 
 Result = TypeVar("Result")
 LEAST_BURSTINESS = 0.2

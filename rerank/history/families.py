@@ -28,7 +28,8 @@ from rerank.history.learned_family import DocumentFamily, LearnedFamily, with_sm
 from rerank.runtime.kernels import kernel
 from rerank.types.query_rows import Floats, Ints, by_number, pointers, query_rows, rows_of_groups
 from rerank.types.retriever import K1, B
-from rerank.vectors.vectors import LSI, unit_vectors
+from rerank.vectors.space import unit_vectors
+from rerank.vectors.vectors import LSI
 
 
 @register("history.expansion")

@@ -143,8 +143,9 @@ class BoundIndex(Collection):
         vectors = self.vectors if "vectors" in needs else None
         statistics = None
         if ENCODER not in needs:
-            term_vectors = None if vectors is None else vectors.spaces[LSI].term_vectors
-            statistics = Statistics.of(self.forward, self.searcher.joined_fields, term_vectors)
+            space = None if vectors is None else vectors.spaces[LSI]
+            learned = () if space is None else (space.term_vectors, space.query_map)
+            statistics = Statistics.of(self.forward, self.searcher.joined_fields, *learned)
         if statistics is None:
             why = "its features need the encoder" if ENCODER in needs else "terms or their vectors are too many"
             log.info("statistics: the model holds none, since %s: texts are ranked with the index.", why)

@@ -78,8 +78,10 @@ class TextCollection(Collection):
 
     def _kept(self, name: str) -> Vectors | None:
         """Return the vectors of terms that the statistics hold."""
-        term_vectors = self._opened.statistics.term_vectors if name == "vectors" else None
-        return None if term_vectors is None else vectors_of_terms(self.forward, term_vectors)
+        statistics = self._opened.statistics
+        if name != "vectors" or statistics.term_vectors is None:
+            return None
+        return vectors_of_terms(self.forward, statistics.term_vectors, statistics.query_map)
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,6 +78,8 @@ class Statistics:
         Vectors of terms, in the same form.
     n_vectors, dimensions : int
         Number of terms that have a vector, and length of each; 0 without vectors.
+    queries : str
+        Map of the vectors of queries, in the same form; empty where they are as they are.
 
     """
 
@@ -89,6 +91,7 @@ class Statistics:
     vectors: Annotated[str, Text(_MOST_CHARACTERS, may_be_empty=True)] = ""
     n_vectors: Annotated[int, Whole(0, MOST_TERMS)] = 0
     dimensions: Annotated[int, Whole(0, 1 << 12)] = 0
+    queries: Annotated[str, Text(_MOST_CHARACTERS, may_be_empty=True)] = ""
 
     @classmethod
     def of(
@@ -96,6 +99,7 @@ class Statistics:
         forward: ForwardIndex,
         joined_fields: Sequence[str] | None,
         term_vectors: NDArray[np.float32] | None = None,
+        query_map: NDArray[np.float32] | None = None,
     ) -> Self | None:
         """Return the statistics of an index; None for one of too many terms or vectors.
 
@@ -106,7 +110,9 @@ class Statistics:
         joined_fields : sequence of str or None
             Fields that make up `contents`, see the class.
         term_vectors : ndarray of shape (n_vectors, dimensions) and dtype float32, optional
-            Vectors of terms, see `rerank.vectors.vectors.Space`.
+            Vectors of terms, see `rerank.vectors.space.Space`.
+        query_map : ndarray of shape (dimensions, dimensions) and dtype float32, optional
+            Map of the vectors of queries, see the same.
 
         Returns
         -------
@@ -128,7 +134,9 @@ class Statistics:
             None if joined_fields is None else list(joined_fields),
             _packed(b"".join(parts)),
             _packed(_planes(vectors.ravel(), "<f4")) if vectors.size else "",
-            *vectors.shape,
+            n_vectors=len(vectors),
+            dimensions=vectors.shape[1],
+            queries="" if query_map is None else _packed(_planes(query_map.ravel(), "<f4")),
         )
 
     @classmethod
@@ -164,10 +172,19 @@ class Statistics:
         """Vectors of terms, (n_vectors, dimensions) float32; None without."""
         if not self.dimensions:
             return None
-        vectors = _Columns(self.vectors, self.n_vectors * self.dimensions, "statistics.vectors").numbers("<f4")
+        return self._rows_of("vectors", self.n_vectors)
+
+    @cached_property
+    def query_map(self) -> NDArray[np.float32] | None:
+        """Map of the vectors of queries, (dimensions, dimensions) float32; None where they are as they are."""
+        return self._rows_of("queries", self.dimensions) if self.queries else None
+
+    def _rows_of(self, name: str, n_rows: int) -> NDArray[np.float32]:
+        """Return the vectors in a table of floats, (n_rows, dimensions)."""
+        vectors = _Columns(getattr(self, name), n_rows * self.dimensions, f"statistics.{name}").numbers("<f4")
         if not np.isfinite(vectors).all():
-            raise SchemaError("finite vectors", "others", path="statistics.vectors")
-        return vectors.reshape(self.n_vectors, self.dimensions)
+            raise SchemaError("finite vectors", "others", path=f"statistics.{name}")
+        return vectors.reshape(n_rows, self.dimensions)
 
     @cached_property
     def forward(self) -> ForwardIndex:

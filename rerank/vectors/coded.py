@@ -17,7 +17,7 @@ from rerank.runtime.elementary import dot
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.types import Ints
-from rerank.vectors.vectors import unit_vectors
+from rerank.vectors.space import unit_vectors
 
 _FEW = 1 << 12  # documents, of which all are compared
 _SLACK = 1e-4  # more than sums of float32 and the six digits of scores change a cosine

@@ -1,14 +1,7 @@
 """Vectors of an index: learned from its documents, kept in memory or in a memory-mapped file.
 
-A space of vectors: each term has one, and the vector of a query or of a document's field is the weighted sum of the
-vectors of its terms.
-
-    w(t)   (1 + ln tf) * ln(N / df); N and df are those of the whole document (`contents`)
-    v(d)   sum over the terms of d of w(t) * v(t)
-
-Vectors are not normalised; a text without a known term has the zero vector, and hence no cosine.
-
-Latent semantic indexing: the singular vectors of the matrix of documents and terms.
+Latent semantic indexing: the vectors of terms are singular vectors of the matrix of documents and terms (`space.py`
+says what the vectors of texts are).
 
 References
 ----------
@@ -19,7 +12,7 @@ Deerwester et al., JASIS 1990.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -31,143 +24,26 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown
 from rerank.files.source import check_file
 from rerank.runtime import store
-from rerank.runtime.elementary import array_log, log
+from rerank.runtime.elementary import log
 from rerank.runtime.fields import Field, Names, Plain, Record, Text
 from rerank.runtime.kernels import kernel
-from rerank.runtime.llvm import LINE, prefetch
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.store import Blocks, Fault, Kind, Stored, note_path
 from rerank.types import CONTENTS, FieldArrays, Floats, ForwardIndex, Ints, pointers
 from rerank.types.data_frames import is_whole
-from rerank.types.forward import counted_terms
-from rerank.types.vocabulary import find_terms
+from rerank.vectors.query_map import learn_query_map
+from rerank.vectors.space import Space, learned_rows, log_idf, rounded, sampled_documents
 from rerank.vectors.svd import SparseRows, right_singular_vectors
 
 LSI, ENCODER = "lsi", "encoder"  # names of the spaces
-_BLOCK_DOCUMENTS = 1 << 13  # of vectors
 DIMENSIONS = 400
-LEAST_DOCUMENTS = 2  # of a term with a vector
-MOST_TERMS = 1 << 17  # with a vector: those that most documents hold
 MOST_DOCUMENTS = 1_000_000  # that are learned from; of more, this many are drawn at random
 OTHER = "an index with other documents or another analyser"
-_PARTS = ("rows", "weights", "terms")  # of a space
 REMEDY = "Learn them with `rerank vectors`."
 MOST_DIMENSIONS = 4096
 _BLOCK = 1 << 16  # ids hashed at a time
 IDENTITY: dict[str, Field] = {"fingerprint": Plain(optional=False), "documents": Text(64)}  # see `identity`
 _HEADER = Record({**IDENTITY, "checksum": Text(16), "spaces": Names(), "fields": Names()})
-
-
-@dataclass(frozen=True, eq=False)
-class Space:
-    """Vectors of terms.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_terms,) and dtype int32
-        Row of each term of the index in `term_vectors`, -1 for a term without a vector.
-    weights : ndarray of shape (n_terms,) and dtype float32
-        ln(N / df) of each term of the index.
-    term_vectors : ndarray of shape (n_rows, dimensions) and dtype float32
-        Vectors of the terms.
-
-    """
-
-    rows: NDArray[np.int32]
-    weights: NDArray[np.float32]
-    term_vectors: NDArray[np.float32]
-
-    @classmethod
-    def of(cls, field: FieldArrays, term_vectors: NDArray[np.float32]) -> Self:
-        """Return the space of the vectors of the terms that `learned_rows` chooses; one of zeros counts as missing."""
-        rows = learned_rows(field)
-        is_zero = np.append(~term_vectors.any(axis=1), True)  # the last is that of terms without a row
-        return cls(np.where(is_zero[rows], -1, rows).astype(np.int32), log_idf(field).astype(np.float32), term_vectors)
-
-    @property
-    def dimensions(self) -> int:
-        """Number of dimensions."""
-        return int(self.term_vectors.shape[1])
-
-    def queries(self, forward: ForwardIndex, query_terms: Sequence[Sequence[str]]) -> NDArray[np.float32]:
-        """Return the vectors of queries."""
-        words = list(set().union(*query_terms))
-        numbers = dict(zip(words, find_terms(forward, [word.encode("utf8") for word in words]).tolist(), strict=True))
-        return self.project(*counted_terms(query_terms, numbers), np.arange(len(query_terms)))
-
-    def document_blocks(self, field: FieldArrays) -> Iterator[NDArray[np.float32]]:
-        """Yield the vectors of a field of all documents in blocks of rows."""
-        n_docs = len(field.lengths)
-        with read_in_order(field.terms, field.freqs):
-            for first in range(0, n_docs, _BLOCK_DOCUMENTS):
-                docs = np.arange(first, min(first + _BLOCK_DOCUMENTS, n_docs))
-                yield self.project(field.doc_ptr, field.terms, field.freqs, docs)
-
-    def project(
-        self, ptr: Ints, terms: NDArray[np.int32], freqs: NDArray[np.int32], texts: Ints
-    ) -> NDArray[np.float32]:
-        """Return the vectors of the texts of the numbers `texts`, given as terms and frequencies; zeros for no term."""
-        out = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        _fill_sums(
-            read_only_view(ptr),
-            read_only_view(terms),
-            read_only_view(freqs),
-            read_only_view(texts),
-            read_only_view(self.rows),
-            read_only_view(self.weights),
-            read_only_view(self.term_vectors),
-            out,
-        )
-        return out
-
-
-def unit_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return vectors (n, dimensions) divided by their norms; a vector of zeros stays one."""
-    norms = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
-    return np.divide(vectors, norms, out=np.zeros(vectors.shape), where=norms > 0.0).astype(np.float32)  # type: ignore[no-any-return]
-
-
-def log_idf(field: FieldArrays) -> Floats:
-    """Return ln(N / df) of each term of a field, (n_terms,) float64; 0 for a term that no document holds."""
-    doc_freq = np.asarray(field.doc_freq, dtype=np.float64)
-    return np.where(doc_freq > 0, array_log(max(field.n_docs_with, 1) / np.maximum(doc_freq, 1.0)), 0.0)
-
-
-@kernel()
-def _fill_sums(ptr, terms, freqs, texts, rows, weights, term_vectors, out):
-    """Fill `out` (n_texts, dimensions) with the weighted sums of the vectors of each text's terms."""
-    for index in range(len(texts)):
-        out[index] = 0.0
-        last = ptr[texts[index] + 1]
-        for posting in range(ptr[texts[index]], last):
-            if posting + 2 < last and terms[posting + 2] < len(rows):
-                following = term_vectors[max(rows[terms[posting + 2]], 0)]
-                for dimension in range(0, out.shape[1], LINE):
-                    prefetch(following, dimension)
-            term = terms[posting]
-            if term >= len(rows) or rows[term] < 0:
-                continue
-            row = rows[term]
-            weight = np.float32((1.0 + log(np.float64(freqs[posting]))) * weights[term])
-            for dimension in range(out.shape[1]):
-                out[index, dimension] += weight * term_vectors[row, dimension]
-
-
-def sampled_documents(n_docs: int, most: int) -> Ints:
-    """Return the numbers of the documents that are learned from, ascending: all, or a random sample."""
-    if n_docs <= most:
-        return np.arange(n_docs)
-    return np.sort(np.random.default_rng(0).choice(n_docs, most, replace=False))
-
-
-def learned_rows(field: FieldArrays) -> NDArray[np.int32]:
-    """Return the row of each term among those that vectors are learned of, (n_terms,); -1 for all others."""
-    doc_freq = np.asarray(field.doc_freq)
-    known = np.flatnonzero((doc_freq >= LEAST_DOCUMENTS) & (doc_freq < field.n_docs_with))  # the weight of others is 0
-    chosen = np.sort(known[np.argsort(-doc_freq[known], kind="stable")[:MOST_TERMS]])
-    rows = np.full(len(doc_freq), -1, dtype=np.int32)
-    rows[chosen] = np.arange(len(chosen), dtype=np.int32)
-    return rows
 
 
 def learn_lsi(field: FieldArrays, dimensions: int = DIMENSIONS, threads: int | None = None) -> tuple[Space, Floats]:
@@ -193,16 +69,6 @@ def learn_lsi(field: FieldArrays, dimensions: int = DIMENSIONS, threads: int | N
     _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, matrix)
     vectors, values = right_singular_vectors(matrix, dimensions, threads)
     return Space.of(field, rounded(vectors)), values
-
-
-def rounded(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return vectors rounded to 8 significant bits, as in bfloat16: the zeros behind them take no space in model files.
-
-    `benchmarks texts-alone` has the sizes of models.
-    """
-    bits = np.ascontiguousarray(vectors).view(np.uint32)
-    last = bits >> np.uint32(16) & np.uint32(1)  # bit that is kept: halves are rounded to an even number
-    return (bits + np.uint32(0x7FFF) + last & np.uint32(0xFFFF0000)).view(np.float32)
 
 
 @kernel()
@@ -265,7 +131,8 @@ class Vectors:
 
         Latent semantic indexing: the right singular vectors of the tf-idf matrix of the whole documents, of at most
         1,000,000 documents drawn at random and of the 131,072 terms that most documents hold. Memory is about
-        8 bytes for each entry of the matrix, and 16 bytes for each learned term and dimension.
+        8 bytes for each entry of the matrix, and 16 bytes for each learned term and dimension. Where the index has
+        positions, queries are mapped to the words of documents that begin like them, see `learn_query_map`.
 
         Parameters
         ----------
@@ -290,11 +157,14 @@ class Vectors:
         forward: ForwardIndex = getattr(index, "forward", index)
         whole = _whole(forward)
         with read_in_order(whole.terms, whole.freqs):
-            return cls(forward, {LSI: learn_lsi(whole, int(dimensions), threads)[0]})
+            space, _ = learn_lsi(whole, int(dimensions), threads)
+            learned = learn_query_map(space, whole, forward.fields.get("title"))
+            query_map = None if learned is None else rounded(learned.astype(np.float32))
+            return cls(forward, {LSI: replace(space, query_map=query_map)})
 
     @cached_property
     def checksum(self) -> str:
-        """A hash of the vectors of the terms, 16 hexadecimal digits; features and models name it."""
+        """A hash of the vectors of the terms and of the map of queries, 16 hexadecimal digits; models name it."""
         return _checksum(self.spaces) if self.known_checksum is None else self.known_checksum
 
     def on(self, forward: ForwardIndex) -> Vectors:
@@ -346,6 +216,8 @@ class Vectors:
                 f"{name}.weights": space.weights,
                 f"{name}.terms": space.term_vectors,
             }
+            if space.query_map is not None:
+                arrays[f"{name}.queries"] = space.query_map
             for of_field, postings in self.forward.fields.items():
                 shape = (self.forward.n_docs, space.dimensions)
                 arrays[f"{name}.{of_field}"] = Blocks(np.float32, shape, space.document_blocks(postings))
@@ -460,9 +332,11 @@ def _whole(forward: ForwardIndex) -> FieldArrays:
     return forward.fields.get(CONTENTS) or next(iter(forward.fields.values()))
 
 
-def vectors_of_terms(forward: ForwardIndex, term_vectors: NDArray[np.float32]) -> Vectors:
-    """Return the vectors of a collection of which those of the terms are known, (n, dimensions) float32."""
-    return Vectors(forward, {LSI: Space.of(_whole(forward), term_vectors)})
+def vectors_of_terms(
+    forward: ForwardIndex, term_vectors: NDArray[np.float32], query_map: NDArray[np.float32] | None
+) -> Vectors:
+    """Return the vectors of a collection whose vectors of terms, (n, dimensions) float32, and map are known."""
+    return Vectors(forward, {LSI: Space.of(_whole(forward), term_vectors, query_map)})
 
 
 def identity(forward: ForwardIndex) -> dict[str, Any]:
@@ -483,6 +357,7 @@ def _arrays(values: Mapping[str, Any]) -> dict[str, Stored]:
             f"{name}.rows": Stored(np.int32, ("n_terms",), mapped=True),
             f"{name}.weights": Stored(np.float32, ("n_terms",), mapped=True),
             f"{name}.terms": Stored(np.float32, (f"terms of {name}", columns), mapped=True),
+            f"{name}.queries": Stored(np.float32, (columns, columns), mapped=True, optional=True),
             **{f"{name}.{of_field}": of_documents for of_field in values["fields"]},
         }
     return arrays
@@ -502,18 +377,24 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
 
 
 def _spaces(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Space]:
-    return {name: Space(*(arrays[f"{name}.{part}"] for part in _PARTS)) for name in values["spaces"]}
+    return {
+        name: Space(
+            arrays[f"{name}.rows"], arrays[f"{name}.weights"], arrays[f"{name}.terms"], arrays.get(f"{name}.queries")
+        )
+        for name in values["spaces"]
+    }
 
 
 KIND = Kind("rerank vectors", 1, "vectors", REMEDY, _HEADER, _arrays, _check)
 
 
 def _checksum(spaces: Mapping[str, Space]) -> str:
-    """Return a hash of the vectors of the terms."""
+    """Return a hash of the vectors of the terms and of the map of queries."""
     digest = hashlib.sha256()
     for name, space in spaces.items():
         digest.update(name.encode("utf8"))
-        for array in (space.rows, space.weights, space.term_vectors):
+        learned = () if space.query_map is None else (space.query_map,)
+        for array in (space.rows, space.weights, space.term_vectors, *learned):
             digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()[:16]
 

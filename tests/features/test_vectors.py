@@ -15,6 +15,7 @@ from rerank.features.recipe import Recipe
 from rerank.features.resolved_recipe import Records
 from rerank.types import RankingData, Run, query_rows
 from rerank.types.forward import ForwardIndex
+from rerank.vectors.space import Space
 from rerank.vectors.vectors import Vectors
 from tests.features.awkward import QUERIES
 from tests.features.collection import Documents, forward_index
@@ -46,18 +47,23 @@ def _pairs(data: RankingData) -> list[tuple[str, str]]:
     return list(zip(data.query_ids[query_rows(data.query_ptr)].tolist(), data.doc_ids.tolist(), strict=True))
 
 
-def _vector(vectors: Vectors, space: str, tokens: list[str]) -> np.ndarray:
-    return vectors.spaces[space].queries(vectors.forward, [tokens])[0].astype(np.float64)
+def _vector(space: Space, forward: ForwardIndex, tokens: list[str]) -> np.ndarray:
+    return space.queries(forward, [tokens])[0].astype(np.float64)
 
 
 def test_cosines_equal_their_definition(data: RankingData, vectors: Vectors, documents: Documents) -> None:
     assert np.isnan(data.column("lsi_100.body")).any()
-    for field in vectors.forward.fields:
+    forward = vectors.forward
+    for field in forward.fields:
         for space, name, size in (("lsi", f"lsi_{n}", n) for n in LEVELS):
             expected = [
                 _cosine(
-                    _vector(vectors, space, QUERIES[query_id])[:size],
-                    _vector(vectors, space, list(documents[doc_id].get(field, [])))[:size],
+                    _vector(vectors.spaces[space], forward, QUERIES[query_id])[:size],
+                    _vector(
+                        replace(vectors.spaces[space], query_map=None),  # the vectors of documents are not mapped
+                        forward,
+                        list(documents[doc_id].get(field, [])),
+                    )[:size],
                 )
                 for query_id, doc_id in _pairs(data)
             ]

@@ -11,7 +11,8 @@ import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.types.forward import ForwardIndex
-from rerank.vectors.vectors import Vectors, rounded
+from rerank.vectors.space import rounded
+from rerank.vectors.vectors import Vectors
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,8 @@ def test_texts_without_a_known_term_have_the_zero_vector(vectors: Vectors, forwa
 def test_learning_more_documents_than_a_sample_uses_the_sample(
     forward: ForwardIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rerank.vectors.vectors import learn_lsi, sampled_documents
+    from rerank.vectors.space import sampled_documents
+    from rerank.vectors.vectors import learn_lsi
 
     monkeypatch.setattr("rerank.vectors.vectors.MOST_DOCUMENTS", 20)
 

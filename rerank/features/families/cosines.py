@@ -1,6 +1,7 @@
 """Cosines of the vectors of queries and documents: the families encoder and lsi.
 
-v       vector of a text: sum over its terms of (1 + ln tf) * ln(N / df) * the term's vector, see `rerank vectors`
+v       vector of a text: sum over its terms of (1 + ln tf) * ln(N / df) * the term's vector, see `rerank vectors`;
+        that of a query is mapped to those of documents (`rerank/vectors/query_map.py`)
 v[:d]   the first d dimensions of v, those of the greatest singular values; all dimensions where there are fewer
 
 References

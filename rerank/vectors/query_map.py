@@ -1,0 +1,104 @@
+"""The map of queries: what documents are about that begin with a few words, learned from the documents alone.
+
+The first words of a document, its title or 20 words, are taken for a query, and its other words for what is relevant.
+With q and d, vectors of norm 1 of the first and of the other words of each document, M minimises
+
+    sum of |q' M - d'|^2 + s * |M - c * I|^2
+
+c  mean of q' d: without documents to learn from, cosines of queries would be in the same order as without M
+s  0.3 times the mean over dimensions of the sum of squares of q
+
+References
+----------
+Bai et al., Learning to rank with (a lot of) word features, Information Retrieval 2010 (queries mapped to documents).
+
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.runtime.kernels import kernel
+from rerank.runtime.mapped_rows import read_only_view
+from rerank.runtime.products import cross_product, inverse_matrix, product
+from rerank.types import FieldArrays, Floats, Ints, pointers, query_rows
+from rerank.types.query_rows import rows_of_groups
+from rerank.vectors.space import Space, sampled_documents, unit_vectors
+
+FIRST_WORDS = 20  # of a document without a title, stop words included
+LEAST_OTHERS = 20  # other words of a document that is learned from
+MOST_DOCUMENTS = 1 << 13  # that are learned from; of more, this many are drawn at random
+STRENGTH = 0.3
+
+
+def learn_query_map(space: Space, field: FieldArrays, titles: FieldArrays | None) -> Floats | None:
+    """Return the map M of queries, (dimensions, dimensions) float64; None where there is nothing to learn it from.
+
+    field   the whole documents
+    titles  the field that the documents begin with; None: their first words are learned from
+    """
+    if field.positions is None:
+        return None
+    docs = sampled_documents(len(field.lengths), MOST_DOCUMENTS)
+    postings, doc_ptr = rows_of_groups(field.doc_ptr, docs)
+    first = np.zeros(len(postings), np.int32)
+    others = np.zeros(len(postings), np.int32)
+    title_ptr = np.zeros(len(field.lengths) + 1, np.int64)
+    title_positions = np.empty(0, np.int32)
+    if titles is not None and titles.positions is not None:
+        title_ptr, title_positions = titles.position_ptr, titles.positions
+    _divide_words(
+        read_only_view(docs),
+        read_only_view(field.doc_ptr),
+        read_only_view(field.freqs),
+        read_only_view(field.position_ptr),
+        read_only_view(field.positions),
+        read_only_view(title_ptr),
+        read_only_view(title_positions),
+        first,
+        others,
+    )
+    terms = field.terms[postings]
+    queries, relevant = (_units_of(space, doc_ptr, terms, freqs) for freqs in (first, others))
+    pairs = np.flatnonzero(queries.any(axis=1) & relevant.any(axis=1))
+    if not len(pairs):
+        return None
+    squares = cross_product(queries[pairs], queries[pairs])
+    products = cross_product(queries[pairs], relevant[pairs])
+    strength = STRENGTH * len(pairs) / space.dimensions  # vectors have norm 1: this is the mean of the diagonal
+    unit = np.eye(space.dimensions)
+    likeness = np.diag(products).sum() / len(pairs)
+    return product(inverse_matrix(squares + strength * unit), products + strength * likeness * unit)
+
+
+def _units_of(space: Space, doc_ptr: Ints, terms: NDArray[np.int32], freqs: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Return the vectors, of norm 1, of documents of which only some words count: those with a frequency above 0."""
+    held = np.flatnonzero(freqs)
+    ptr = pointers(np.bincount(query_rows(doc_ptr)[held], minlength=len(doc_ptr) - 1))
+    return unit_vectors(space.project(ptr, terms[held], freqs[held], np.arange(len(ptr) - 1)))
+
+
+@kernel()
+def _divide_words(docs, doc_ptr, freqs, position_ptr, positions, title_ptr, title_positions, first, others):
+    """Count the first and the other words of each document of `docs`, which ends where it has too few others.
+
+    first, others  frequencies of each posting of these documents, one document after the other, 0 before; OUT
+    """
+    start = 0
+    for doc in docs:
+        end = FIRST_WORDS
+        if title_ptr[doc + 1] > title_ptr[doc]:
+            end = title_positions[title_ptr[doc] : title_ptr[doc + 1]].max() + 1
+        own_positions = positions[position_ptr[doc] : position_ptr[doc + 1]]
+        n_postings = doc_ptr[doc + 1] - doc_ptr[doc]
+        if (own_positions >= end).sum() >= LEAST_OTHERS:
+            token = 0
+            for posting in range(n_postings):
+                for _ in range(freqs[doc_ptr[doc] + posting]):
+                    if own_positions[token] < end:
+                        first[start + posting] += 1
+                    else:
+                        others[start + posting] += 1
+                    token += 1
+        start += n_postings
