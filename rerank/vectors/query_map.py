@@ -44,18 +44,14 @@ def learn_query_map(space: Space, field: FieldArrays, titles: FieldArrays | None
     postings, doc_ptr = rows_of_groups(field.doc_ptr, docs)
     first = np.zeros(len(postings), np.int32)
     others = np.zeros(len(postings), np.int32)
-    title_ptr = np.zeros(len(field.lengths) + 1, np.int64)
-    title_positions = np.empty(0, np.int32)
-    if titles is not None and titles.positions is not None:
-        title_ptr, title_positions = titles.position_ptr, titles.positions
+    no_titles = np.zeros(len(field.lengths) + 1, np.int64), np.empty(0, np.int32)
+    of_titles = None if titles is None or titles.positions is None else (titles.position_ptr, titles.positions)
     _divide_words(
-        read_only_view(docs),
+        docs,
         read_only_view(field.doc_ptr),
         read_only_view(field.freqs),
-        read_only_view(field.position_ptr),
-        read_only_view(field.positions),
-        read_only_view(title_ptr),
-        read_only_view(title_positions),
+        tuple(map(read_only_view, (field.position_ptr, field.positions))),
+        tuple(map(read_only_view, of_titles or no_titles)),
         first,
         others,
     )
@@ -80,16 +76,19 @@ def _units_of(space: Space, doc_ptr: Ints, terms: NDArray[np.int32], freqs: NDAr
 
 
 @kernel()
-def _divide_words(docs, doc_ptr, freqs, position_ptr, positions, title_ptr, title_positions, first, others):
-    """Count the first and the other words of each document of `docs`, which ends where it has too few others.
+def _divide_words(docs, doc_ptr, freqs, field_positions, title_positions, first, others):
+    """Count the first and the other words of each document that has enough others.
 
-    first, others  frequencies of each posting of these documents, one document after the other, 0 before; OUT
+    field_positions, title_positions  position_ptr and positions of the whole documents and of their titles
+    first, others                     frequencies of each posting of `docs`, document by document, 0 before; OUT
     """
+    position_ptr, positions = field_positions
+    title_ptr, of_titles = title_positions
     start = 0
     for doc in docs:
         end = FIRST_WORDS
         if title_ptr[doc + 1] > title_ptr[doc]:
-            end = title_positions[title_ptr[doc] : title_ptr[doc + 1]].max() + 1
+            end = of_titles[title_ptr[doc] : title_ptr[doc + 1]].max() + 1
         own_positions = positions[position_ptr[doc] : position_ptr[doc + 1]]
         n_postings = doc_ptr[doc + 1] - doc_ptr[doc]
         if (own_positions >= end).sum() >= LEAST_OTHERS:
