@@ -28,7 +28,7 @@ from rerank.vectors.space import Space, sampled_documents, unit_vectors
 
 FIRST_WORDS = 20  # of a document without a title, stop words included
 LEAST_OTHERS = 20  # other words of a document that is learned from
-MOST_DOCUMENTS = 1 << 13  # that are learned from; of more, this many are drawn at random
+MOST_PAIRS = 1 << 13  # documents that are learned from; of more, this many are drawn at random
 STRENGTH = 0.3
 
 
@@ -40,7 +40,7 @@ def learn_query_map(space: Space, field: FieldArrays, titles: FieldArrays | None
     """
     if field.positions is None:
         return None
-    docs = sampled_documents(len(field.lengths), MOST_DOCUMENTS)
+    docs = sampled_documents(len(field.lengths), MOST_PAIRS)
     postings, doc_ptr = rows_of_groups(field.doc_ptr, docs)
     first = np.zeros(len(postings), np.int32)
     others = np.zeros(len(postings), np.int32)

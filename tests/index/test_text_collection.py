@@ -17,6 +17,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rerank
@@ -169,17 +170,20 @@ def trained_on(index: rerank.Index, collection: Tiny, family: str) -> rerank.Ran
 def test_scores_with_vectors_of_terms_are_those_with_the_index(
     index: rerank.Index, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bound = index.using(vectors=rerank.Vectors.learn(index, dimensions=3))
+    learned = rerank.Vectors.learn(index, dimensions=3)
+    query_map = np.array([[0.5, 1.0, 0.0], [0.0, 0.25, 1.0], [1.0, 0.0, 0.0]], np.float32)
+    bound = index.using(vectors=replace(learned, spaces={"lsi": replace(learned.spaces["lsi"], query_map=query_map)}))
     model = trained_on(bound, collection, "lsi")
     model.save(tmp_path / "model.json")
     alone = rerank.read_model(tmp_path / "model.json")
     documents = [*without_ids(collection.documents), "unheardof words", ""]
     for query in [*collection.topics.values(), "unheardof", "the"]:
         assert rerank.rerank_texts(alone, query, documents) == rerank.rerank_texts(alone, query, documents, index=bound)
-    damaged = replace(alone.statistics_, vectors=alone.statistics_.vectors[:40])
-    alone.statistics_ = damaged  # it is read when the first texts come
-    with pytest.raises(InvalidInputError, match=r"^statistics\.vectors: expected columns of \d+, got shorter ones"):
-        rerank.rerank_texts(alone, "amber", ["amber"])
+    for name in ("vectors", "queries"):
+        damaged = replace(model.statistics_, **{name: getattr(model.statistics_, name)[:20]})
+        alone.statistics_ = damaged  # it is read when the first texts come
+        with pytest.raises(InvalidInputError, match=rf"^statistics\.{name}: expected columns of \d+, got shorter ones"):
+            rerank.rerank_texts(alone, "amber", ["amber"])
     others = index.using(vectors=rerank.Vectors.learn(index, dimensions=2))
     alone.statistics_ = others.statistics(alone)
     with pytest.raises(InvalidInputError, match="expected the vectors"):

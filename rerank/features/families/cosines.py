@@ -1,7 +1,7 @@
 """Cosines of the vectors of queries and documents: the families encoder and lsi.
 
 v       vector of a text: sum over its terms of (1 + ln tf) * ln(N / df) * the term's vector, see `rerank vectors`;
-        that of a query is mapped to those of documents (`rerank/vectors/query_map.py`)
+        that of a query is multiplied by the map M (`rerank/vectors/query_map.py`)
 v[:d]   the first d dimensions of v, those of the greatest singular values; all dimensions where there are fewer
 
 References
@@ -133,7 +133,7 @@ class LsiFeatures(FieldFamily):
         cosine_feature(
             name=f"lsi_{level}",
             meaning=f"Similarity of query and field in the first {level} dimensions of latent semantic indexing.",
-            formula=f"cosine of v(query)[:{level}] and v(field)[:{level}]",
+            formula=f"cosine of (v(query) M)[:{level}] and v(field)[:{level}]; M is learned with the vectors",
             source="Deerwester et al., JASIS 1990",
             missing=(Missing.NO_VECTOR,),
         )
