@@ -5,8 +5,8 @@ Features of texts that no index holds need nothing else of an index. A model fil
     lengths of the terms in bytes, uint32; the terms; and for each field document frequencies, uint32, and collection
     frequencies less document frequencies, uint64
 
-Where features need vectors of terms, float32, these are a second table, which is read when texts come: a process that
-ranks documents of an index does not wait for them.
+Where features need vectors of terms, float32, these are a second table, and the map of the vectors of queries a third.
+They are read when texts come: a process that ranks documents of an index does not wait for them.
 
 Numbers are stored in planes of bytes, first the lowest byte of every number, which zlib compresses well. The
 fingerprint has a checksum of terms and document frequencies: a table of another collection, or a damaged one, is

@@ -1,12 +1,12 @@
-"""The map of queries: what documents are about that begin with a few words, learned from the documents alone.
+"""The map of queries: from the vector of a few words to that of documents about them, learned without judgements.
 
-The first words of a document, its title or 20 words, are taken for a query, and its other words for what is relevant.
-With q and d, vectors of norm 1 of the first and of the other words of each document, M minimises
+The first words of a document, its title or 20 words, stand for a query, and its other words for a relevant document.
+With q and d, the vectors of norm 1 of the first and of the other words of each document, M minimises
 
     sum of |q' M - d'|^2 + s * |M - c * I|^2
 
-c  mean of q' d: without documents to learn from, cosines of queries would be in the same order as without M
-s  0.3 times the mean over dimensions of the sum of squares of q
+c  mean of q' d; the greater s is, the nearer M is to c * I, which leaves cosines as they are
+s  0.3 times the mean, over the dimensions, of the sum of squares of q
 
 References
 ----------

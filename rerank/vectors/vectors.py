@@ -29,6 +29,7 @@ from rerank.runtime.fields import Field, Names, Plain, Record, Text
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.store import Blocks, Fault, Kind, Stored, note_path
+from rerank.runtime.threads import kernel_threads
 from rerank.types import CONTENTS, FieldArrays, Floats, ForwardIndex, Ints, pointers
 from rerank.types.data_frames import is_whole
 from rerank.vectors.query_map import learn_query_map
@@ -132,7 +133,7 @@ class Vectors:
         Latent semantic indexing: the right singular vectors of the tf-idf matrix of the whole documents, of at most
         1,000,000 documents drawn at random and of the 131,072 terms that most documents hold. Memory is about
         8 bytes for each entry of the matrix, and 16 bytes for each learned term and dimension. Where the index has
-        positions, queries are mapped to the words of documents that begin like them, see `learn_query_map`.
+        positions, a map of queries is learned, too, from the first and the other words of documents.
 
         Parameters
         ----------
@@ -158,7 +159,8 @@ class Vectors:
         whole = _whole(forward)
         with read_in_order(whole.terms, whole.freqs):
             space, _ = learn_lsi(whole, int(dimensions), threads)
-            learned = learn_query_map(space, whole, forward.fields.get("title"))
+            with kernel_threads(threads):
+                learned = learn_query_map(space, whole, forward.fields.get("title"))
             query_map = None if learned is None else rounded(learned.astype(np.float32))
             return cls(forward, {LSI: replace(space, query_map=query_map)})
 
