@@ -6,7 +6,7 @@
 # of the ten, and recall at 1 of them, is better.
 # Why it matters: the full vectors are kept in memory for it, and who builds the index by the factory string pays for
 # them and has the recall of the compressed index. Nothing tells that a parameter of the search is missing.
-# Source: faiss, IndexRefine.h (k_factor = 1).
+# Source: faiss, swigfaiss.py (k_factor of IndexRefine: factor between what is asked for and what the base is asked).
 
 set -euo pipefail
 

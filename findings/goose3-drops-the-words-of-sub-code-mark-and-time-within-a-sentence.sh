@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # Guess: cleaned_text of goose3 has the words of the paragraphs of an article that it keeps; what it may leave out is
 # whole blocks, such as menus, captions and lists.
-# Behaviour: goose3 3.1.22 takes out words in the midst of sentences with the tags around them: the text of sub, code,
-# kbd, mark, abbr, cite, var, u and time. CO2, H2SO4 and vitamin B12 become CO, H SO and vitamin B, and "the option is
-# x" ends before x. Text in em, strong, a, small, q and sup stays, so that 10 to the sixth is 106.
+# Behaviour: goose3 3.1.22 takes out the elements of an article that have fewer than three stop words, also those in
+# the midst of a sentence: short texts of sub, code, kbd, mark, abbr, cite, var, u and time. CO2, H2SO4 and vitamin B12
+# become CO, H SO and vitamin B, and "the option is x" ends before x. Longer ones stay, and so does what is in em,
+# strong, a, small and sup, so that 10 to the sixth is 106.
 # Why it matters: formulas, names of functions and options, dates and highlighted words are what an article is
 # searched for, and the sentences read on without them. A dose or a vitamin that is answered from it is another one.
-# Source: goose3, cleaners.py and outputformatters.py (the tags whose text is taken over are listed).
+# Source: goose3, outputformatters.py (remove_fewwords_paragraphs takes all elements; replace_with_text lists tags that
+# are text), cleaners.py (em and small).
 
 set -euo pipefail
 
@@ -24,7 +26,8 @@ It holds vitamin B and H SO ,
 The option is and the key is ,
 The answer of is from the ,
 It is in and in ,
-The dose is high, small, linked and 106,'
+The dose is high, small, linked and 106,
+The name is the one that they have for it ,'
 
 cd "$folder"
 observed=$("$folder/venv/bin/python" -W ignore - 2> "$folder/log" <<'EOF'
@@ -41,6 +44,7 @@ sentences = [
     "The <mark>best</mark> answer of <time>2019</time> is from the <abbr>WHO</abbr>,",
     "It is in <cite>Nature</cite> and <u>not</u> in <var>y</var>,",
     "The <em>dose</em> is <strong>high</strong>, <small>small</small>, <a href='/b'>linked</a> and 10<sup>6</sup>,",
+    "The name is <code>the one that they have for it</code>,",
 ]
 for sentence in sentences:
     page = f"<html><head><title>A title</title></head><body><article><p>{sentence} {rest}</p></article></body></html>"

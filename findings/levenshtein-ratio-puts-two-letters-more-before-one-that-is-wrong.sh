@@ -6,7 +6,7 @@
 # distance of the same package says the opposite. One wrong letter of five is 0.80, one that is missing 0.89.
 # Why it matters: typing errors are wrong letters. Spelling correction and matching with ratio and a cutoff prefer
 # longer words and other words to the misspelt one, and a cutoff from a paper that divides the distance is another one.
-# Source: Levenshtein, documentation of ratio (normalized indel similarity).
+# Source: Levenshtein, docstring of ratio (normalized indel similarity).
 
 set -euo pipefail
 

@@ -4,7 +4,7 @@
 # is one word. Items of lists, headings and paragraphs are apart.
 # Why it matters: no word and no number of a table is found by a search, the words at the borders of cells are words
 # that exist nowhere, and a model that reads the passage is shown 500250. The page itself looks right.
-# Source: newspaper4k, outputformatters.py (text of the top node by block tags, td and tr not among them).
+# Source: newspaper4k, outputformatters.py (_convert_to_text), settings.py (td and tr are not among BLOCK_LEVEL_TAGS).
 
 set -euo pipefail
 

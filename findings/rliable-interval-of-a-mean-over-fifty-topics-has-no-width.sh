@@ -6,7 +6,7 @@
 # 0.39 to 0.39 for 50 topics, where the bootstrap of topics has 0.32 to 0.46. Nothing warns of a single row.
 # Why it matters: retrieval gives the same list each time, and seeds move little: any two systems are reported as
 # different beyond doubt. With the table turned, topics as rows, the interval is the one that was meant.
-# Source: rliable, library.py (StratifiedBootstrap: tasks are the strata).
+# Source: rliable, library.py (StratifiedBootstrap: tasks are the strata; task_bootstrap is False by default).
 
 set -euo pipefail
 

@@ -6,7 +6,7 @@
 # "was <s>not</s> approved" was not approved. Footnote marks join the number, 35 per cent is 351 per cent.
 # Why it matters: it makes the corpora and the contexts of many systems. Years are what such texts are searched for, and
 # a corrected number or statement is read as one that was never made. As markdown it writes ~~ and <sup>, but no date.
-# Source: trafilatura, settings.py and htmlprocessing.py (tags that are removed, and tags that are stripped).
+# Source: trafilatura, settings.py (time is removed as a tag, ins is stripped) and htmlprocessing.py (s is read as del).
 
 set -euo pipefail
 
