@@ -134,7 +134,7 @@ def pool_of(options: Options, name: str, stage: str) -> Pool:
 
 def systems(n_queries: int) -> dict[str, Callable[[], rerank.Ranker]]:
     """Return the rankers that are compared, by name; `train` is what `rerank train` takes for this number of topics."""
-    from rerank.training.train import default_model, default_ranker
+    from rerank.training.defaults import default_model, default_ranker
 
     return {
         "train": partial(default_model, default_ranker(n_queries)),

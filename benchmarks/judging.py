@@ -55,7 +55,7 @@ def judging(options: Options) -> Iterator[Row]:
 
 def _values(index: rerank.Index, options: Options, collection: str, seed: int) -> Iterator[tuple[str, float]]:
     """Yield the measure of each system for one draw of the judged queries."""
-    from rerank.training.judging import pool
+    from rerank.training.documents_to_judge import pool
 
     topics = read_topics(options, collection)
     qrels = judged(options, collection, "train" if collection == "nfcorpus" else "")[1]

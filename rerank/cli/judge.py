@@ -24,7 +24,7 @@ from rerank.cli.options import (
 from rerank.errors import InvalidInputError, log, shown
 
 if TYPE_CHECKING:
-    from rerank.training.judging import Judge, Judgements
+    from rerank.training.documents_to_judge import Judge, Judgements
 
 Labels = Mapping[str, Mapping[str, int]]  # by query and document
 LONGEST = 2000  # characters of a document's text
@@ -84,7 +84,7 @@ def command(
     are cached by its name, the query and the text, so rename a function when you change it.
     """
     from rerank.runtime.output import sole_writer
-    from rerank.training.judging import Judge, Judgements, pool, read_labels
+    from rerank.training.documents_to_judge import Judge, Judgements, pool, read_labels
     from rerank.types.ids import warn_apart
 
     if str(output) == "-":

@@ -197,7 +197,7 @@ def _read_labels(
 ) -> tuple[rerank.Topics, rerank.Qrels | rerank.Run | rerank.Clicks, str, dict[str, str | Path | None]]:
     """Return topics, their judgements, teacher or clicks, the ranker by default, and the files that errors name."""
     from rerank.files.provenance import warn_of_functions
-    from rerank.training.train import default_ranker
+    from rerank.training.defaults import default_ranker
 
     topics = rerank.read_topics(data[1])
     if clicks:

@@ -22,8 +22,8 @@ from rerank.history.history import History
 from rerank.history.judged import IndexHistory, UnnamedHistory
 from rerank.index.collection import Collection
 from rerank.index.input_checks import check_topics, log_judged
-from rerank.index.model_checks import model_recipe
-from rerank.index.opened import OpenedIndex
+from rerank.index.model_checks import check_model, model_recipe
+from rerank.index.opened_index import OpenedIndex
 from rerank.index.resources import (
     HISTORY,
     LANGUAGE,
@@ -47,7 +47,7 @@ from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import search_union
 from rerank.types import BM25, CONTENTS, ForwardIndex, Ints, Passages, Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY
-from rerank.types.ranking_data import labelled_data
+from rerank.types.labels import labelled_data
 from rerank.types.retriever import K1, B
 from rerank.types.statistics import Statistics
 from rerank.types.vocabulary import find_terms
@@ -430,9 +430,7 @@ class BoundIndex(Collection):
 
         if recipe is not None:
             raise InvalidInputError("recipe: expected none beside a model, which has its own, got one. Leave one out.")
-        model = fitted_model(model)
-        self.check_model(model)
-        return self.with_history_of(model), model_recipe(model)
+        return check_model(self, fitted_model(model))
 
     def some_features(
         self, needed: Names[str] | None, run: Run, topics: Topics, *, recipe: Recipe | None = None

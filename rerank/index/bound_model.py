@@ -18,7 +18,7 @@ from rerank.features.recipe import Recipe
 from rerank.files.inputs import RunLike
 from rerank.index.bound_index import BoundIndex, runs_of_features
 from rerank.index.collection import Collection
-from rerank.index.model_checks import check_index_resources, model_recipe
+from rerank.index.model_checks import check_model
 from rerank.index.query_texts import QueryTexts, position_ids, texts_of_query
 from rerank.index.texts import TextOptions, text_features, texts_of_rows
 from rerank.index.unsupervised import applied_model
@@ -104,10 +104,7 @@ class BoundModel:
         Raises ModelMismatchError or InvalidInputError for a model that does not fit the index or the index's resources.
         """
         model = applied_model(model, index, union=union)
-        index.check_model(model)
-        recipe = model_recipe(model)
-        index = index.with_history_of(model)
-        check_index_resources(index, recipe)
+        index, recipe = check_model(index, model)
         return cls(index, model, recipe, Candidates.of_retriever(trained_retriever(model)) or Candidates())
 
     @property
@@ -127,7 +124,8 @@ class BoundModel:
         run  the candidates; None: they are retrieved
         """
         if k is None:
-            is_alike = run is None or isinstance(run, UnionRun) != self.candidates.is_single
+            is_union = isinstance(run, UnionRun)
+            is_alike = run is None or is_union == (not self.candidates.is_single)
             k = (self.candidates.k if is_alike else None) or DEPTH
         if not is_whole(k) or k < 1:
             raise InvalidInputError(f"k: expected a whole number of documents from 1, got {shown(k)}. Pass e.g. 100.")

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from rerank.errors import ModelMismatchError, log
+from rerank.errors import log
 from rerank.files.inputs import RunLike
 from rerank.history.history import History, read_history
 from rerank.history.judged import IndexHistory, UnnamedHistory
@@ -21,7 +21,6 @@ from rerank.lucene.analysis import Analyser
 from rerank.lucene.texts import TextAnalyser
 from rerank.runtime.progress import InProcess
 from rerank.types import CONTENTS, ForwardIndex, Passages, Run
-from rerank.types.forward import fingerprint_differences
 from rerank.vectors.encoder import Encoder
 from rerank.vectors.scorer import Scorer
 from rerank.vectors.vectors import ENCODER, Vectors
@@ -223,27 +222,3 @@ class Collection(InProcess):
     def runs(self) -> Mapping[str, Run]:
         """Runs of other systems, by name."""
         return self._bound.runs
-
-    def check_model(self, model: Ranker) -> None:
-        """Raise ModelMismatchError for a model whose features were computed on another index, unless it is allowed.
-
-        Parameters
-        ----------
-        model : Ranker
-            A fitted model.
-
-        Raises
-        ------
-        ModelMismatchError
-            If its features were computed on another index.
-
-        """
-        trained_on = model.fingerprint_
-        fingerprint = dict(self.forward.fingerprint)
-        if not self.check_models or trained_on is None or dict(trained_on) == fingerprint:
-            return
-        name, trained, value = next(fingerprint_differences("", dict(trained_on), fingerprint))
-        raise ModelMismatchError(
-            f"{self.path}: expected the index that the model was trained on ({name}: {trained}), got another "
-            f"({name}: {value}). Train on this index, or allow it (Index.open(..., check_models=False), --other-index)."
-        )

@@ -1,12 +1,11 @@
-"""Checks of a model against an index, before it is bound (`BoundModel.of`): recipe and resources.
+"""Checks of a model on an index: `check_model` makes all of them before the model's features are computed.
 
-The fingerprint is checked by `Collection.check_model`, and the retrievers of the data that a model is applied to in
-`rerank/rankers/retriever_checks.py`.
+The retrievers of the data that a model is applied to are checked in `rerank/rankers/retriever_checks.py`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from rerank.errors import InvalidInputError, ModelMismatchError
@@ -14,13 +13,40 @@ from rerank.features.families.functions import FUNCTIONS
 from rerank.features.recipe import Recipe, defined_functions
 from rerank.features.resolved_recipe import check_resources
 from rerank.index.resources import needed_resources
+from rerank.types.forward import fingerprint_differences
 
 if TYPE_CHECKING:
     from rerank.index.collection import Collection
     from rerank.rankers.ranker import Ranker
 
+AnyCollection = TypeVar("AnyCollection", bound="Collection")
 # By model: the recipe as stored, and as read.
 _RECIPES: WeakKeyDictionary[Any, tuple[Any, Recipe]] = WeakKeyDictionary()
+
+
+def check_model(index: AnyCollection, model: Ranker) -> tuple[AnyCollection, Recipe]:
+    """Return the index with the history that a model holds, and the model's recipe, where the model fits the index.
+
+    Raises ModelMismatchError or InvalidInputError where it does not.
+    """
+    check_fingerprint(index, model)
+    recipe = model_recipe(model)
+    index = index.with_history_of(model)
+    check_index_resources(index, recipe)
+    return index, recipe
+
+
+def check_fingerprint(index: Collection, model: Ranker) -> None:
+    """Refuse a model whose features were computed on another index, unless it is allowed (`check_models`)."""
+    trained_on = model.fingerprint_
+    fingerprint = dict(index.forward.fingerprint)
+    if not index.check_models or trained_on is None or dict(trained_on) == fingerprint:
+        return
+    name, trained, value = next(fingerprint_differences("", dict(trained_on), fingerprint))
+    raise ModelMismatchError(
+        f"{index.path}: expected the index that the model was trained on ({name}: {trained}), got another "
+        f"({name}: {value}). Train on this index, or allow it (Index.open(..., check_models=False), --other-index)."
+    )
 
 
 def model_recipe(model: Ranker) -> Recipe:

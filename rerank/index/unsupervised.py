@@ -7,16 +7,14 @@ from rerank.features.column_plan import column_plan
 from rerank.features.family import family
 from rerank.features.recipe import Recipe
 from rerank.index.collection import Collection
+from rerank.index.default_candidates import default_candidates
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.standard_scores import RANK, SCORES
 from rerank.rankers.unsupervised import Unsupervised
-from rerank.retrieval.candidates import DEPTH, RERANKED, Candidates
+from rerank.retrieval.candidates import RERANKED
 from rerank.types.retriever import Retriever
-from rerank.vectors.vectors import ENCODER, LSI
-
-SOURCES = ("bm25", "rm3")  # of any index
-NEAREST = "lsi:200"  # of an index with vectors, after SOURCES
+from rerank.vectors.vectors import ENCODER
 
 
 def applied_model(model: Ranker | str | Path, index: Collection, *, union: bool = True) -> Ranker:
@@ -25,13 +23,6 @@ def applied_model(model: Ranker | str | Path, index: Collection, *, union: bool 
     union  as for `unsupervised_model`
     """
     return unsupervised_model(index, union=union) if model == UNSUPERVISED else fitted_model(model)
-
-
-def default_candidates(index: Collection, k: int = DEPTH) -> Candidates:
-    """Return the union of all sources that an index has and that need no judgements."""
-    vectors = index.vectors
-    nearest = (NEAREST,) if vectors is not None and LSI in vectors.spaces else ()
-    return Candidates.parse(",".join((*SOURCES, *nearest)), k).at_depth(RERANKED)
 
 
 def unsupervised_model(index: Collection, *, union: bool = True) -> Unsupervised:

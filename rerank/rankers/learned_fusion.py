@@ -2,10 +2,10 @@
 
 Weights of least cost and the best convex combination of scores (`fusion_weights.py`) err differently, and few queries
 cannot tell which is better: the result is the sum of both, each divided by its standard deviation within queries. The
-feature `judged` (`judged_lists.py`) is added where this betters the measure on held-out folds by more than a standard
-error, with the weight of a grid that has the best mean; the model then holds the judged queries. From 100 judged
-queries on, cross-validation decides whether trees that start from the weights are better. For a given `judged`, a score
-does not fall where a run ranks or scores a document higher.
+feature `judged` (`lists_of_judged_queries.py`) is added where this betters the measure on held-out folds by more than a
+standard error, with the weight of a grid that has the best mean; the model then holds the judged queries. From 100
+judged queries on, cross-validation decides whether trees that start from the weights are better. For a given `judged`,
+a score does not fall where a run ranks or scores a document higher.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from rerank.rankers.fusion_weights import (
     weights_model,
 )
 from rerank.rankers.imported_weights import ImportedWeights
-from rerank.rankers.judged_lists import LEARNED_DEPTH, JudgedLists
 from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.lists_of_judged_queries import LEARNED_DEPTH, JudgedLists
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.registry import register
 from rerank.rankers.training_set import TrainingSet, fold_of_queries

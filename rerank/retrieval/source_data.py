@@ -32,7 +32,7 @@ from rerank.retrieval.fusion import RRF_K, checked_runs, filled_queries, min_max
 from rerank.retrieval.pool import Pool, QueryRows, pooled
 from rerank.types import Floats, RankingData, Run, pointers, query_rows
 from rerank.types.ids import id_array, id_texts, warn_apart
-from rerank.types.ranking_data import labelled_data
+from rerank.types.labels import labelled_data
 
 DESCRIBED = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")

@@ -15,12 +15,13 @@ def with_tail(head: Run, candidates: Run, is_head: NDArray[np.bool_]) -> Run:
     """
     if is_head.all():
         return head
-    sizes = np.diff(candidates.query_ptr)
-    beyond = ranks(candidates.query_ptr) + 1 - np.repeat(np.diff(head.query_ptr), sizes)  # places below the head
-    is_first = beyond <= 0
+    query = query_rows(candidates.query_ptr)
+    below = ranks(candidates.query_ptr) + 1 - np.diff(head.query_ptr)[query]  # places below the last of the head
+    is_top = below <= 0
+    last_scores = head.scores[head.query_ptr[1:] - 1]
+    scores = last_scores[query] - below
     doc_ids = candidates.doc_ids.copy()
-    scores = np.repeat(head.scores[head.query_ptr[1:] - 1], sizes) - beyond
-    doc_ids[is_first], scores[is_first] = head.doc_ids, head.scores
-    others = np.lexsort((candidates.places(), query_rows(candidates.query_ptr)))
-    doc_ids[~is_first] = candidates.doc_ids[others[~is_head[others]]]
+    scores[is_top], doc_ids[is_top] = head.scores, head.doc_ids
+    by_place = np.lexsort((candidates.places(), query))
+    doc_ids[~is_top] = candidates.doc_ids[by_place[~is_head[by_place]]]
     return Run(head.query_ids, candidates.query_ptr, doc_ids, scores, head.name)

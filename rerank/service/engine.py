@@ -23,7 +23,7 @@ from rerank.retrieval.candidates import DEPTH
 from rerank.retrieval.union import UnionRun
 from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob, json_bytes
 from rerank.service.querylog import QueryLog
-from rerank.service.ranking import (
+from rerank.service.ranked_candidates import (
     RankedCandidates,
     check_finite_scores,
     first_stage,

@@ -12,8 +12,8 @@ from rerank.errors import InvalidInputError, log
 from rerank.features.recipe import Recipe
 from rerank.files.rows import joined_parts
 from rerank.history.history import History
+from rerank.index.default_candidates import default_candidates
 from rerank.index.index import Index
-from rerank.index.unsupervised import default_candidates
 from rerank.rankers.bases import run_scores, start_of
 from rerank.rankers.boosted import FEW_QUERIES
 from rerank.rankers.matching import HISTORY_PREFIX, matching

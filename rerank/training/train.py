@@ -24,15 +24,13 @@ from rerank.files.inputs import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.index.index import Index, opened
 from rerank.index.input_checks import log_judged, log_unknown
 from rerank.metrics.registry import named, parse_measure
-from rerank.rankers.bases import UNSUPERVISED
-from rerank.rankers.boosted import FEW_QUERIES
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.registry import ranker_class
 from rerank.retrieval.candidates import DEPTH, RERANKED, Candidates
 from rerank.training.calibration_lists import calibration_lists, without_relevant
 from rerank.training.clicks import labelled_by_clicks
 from rerank.training.cross_validation import FoldData, FoldTraining
+from rerank.training.defaults import LEARNER, default_model, default_ranker
 from rerank.training.estimate import (
     DEFAULT_METRIC,
     Estimate,
@@ -58,7 +56,6 @@ from rerank.training.tuning import Tuning, check_tuning, fit_best
 from rerank.types import RankingData, Run, Topics
 from rerank.types.ids import warn_apart
 
-LEARNER = "lambdamart"  # of many judged queries, of clicks, and where hyper-parameters are tuned
 NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
     Run: (
         f"teacher: expected at least {LEAST_QUERIES} topics with different scores of their candidates",
@@ -269,21 +266,6 @@ def _train_without_judgements(
         estimated.warn()
     fit_with_stop(model, learned, {} if on_all else folds)
     return Trained(model, estimated)
-
-
-def default_model(name: str) -> Ranker:
-    """Return the ranker of a name with its defaults, which starts from the unsupervised ranking."""
-    ranker: Ranker = ranker_class(name)(base=UNSUPERVISED)
-    return ranker
-
-
-def default_ranker(n_queries: int) -> str:
-    """Return the name of the ranker that is trained for a number of judged queries where none is named.
-
-    Clicks train LambdaMART for any number of queries: of few queries only the first documents are learned from, and a
-    linear ranker that has seen no others can rank those badly.
-    """
-    return "auto" if n_queries < FEW_QUERIES else LEARNER
 
 
 def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:

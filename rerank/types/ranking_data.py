@@ -6,7 +6,7 @@ Rows of files and data frames become members of ranking data.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any, Self
@@ -38,7 +38,7 @@ from rerank.types.data_frames import (
 from rerank.types.ids import Ids
 from rerank.types.query_rows import Floats, Ints, are_pointers, ideal_of_rows, pointers, query_rows, rows_of_groups
 from rerank.types.query_table import QueryTable
-from rerank.types.records import Qrels, Run
+from rerank.types.records import Run
 from rerank.types.retriever import UNNAMED, Retriever, retriever_members
 from rerank.types.text_tables import FIRST_COLUMNS, counted
 
@@ -553,10 +553,3 @@ def weight_members(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
 def weights_of_rows(data: RankingData) -> Floats | None:
     """Return the weight of each row, its own or that of its query, (n_rows,) float64; None without weights."""
     return data.row_weights if data.weights is None else data.weights[query_rows(data.query_ptr)]
-
-
-def labelled_data(data: RankingData, qrels: Qrels) -> RankingData:
-    """Return data with the labels of judgements; a document that is not judged has label 0."""
-    labels = qrels.lookup(data.query_ids, data.query_ptr, data.doc_ids)[0].astype(np.float64)
-    ideal_labels, ideal_ptr = qrels.ideal(data.query_ids)
-    return replace(data, labels=labels, ideal_labels=ideal_labels, ideal_ptr=ideal_ptr)

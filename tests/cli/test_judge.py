@@ -16,7 +16,7 @@ import pytest
 import rerank
 from rerank.files.provenance import read_provenance
 from rerank.runtime.output import sole_writer
-from rerank.training.judging import pool
+from rerank.training.documents_to_judge import pool
 from tests.cli.conftest import Command
 
 Type = Callable[[str], None]

@@ -42,6 +42,7 @@ from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels, write_qrels, write_run
 from rerank.history.history import History, read_history
 from rerank.index.index import Index
+from rerank.index.model_checks import check_model
 from rerank.lucene import arrays as postings, folder as shards
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.documents import CorpusFiles, write_documents
@@ -521,7 +522,7 @@ def _check_model(model: Any, folder: Path) -> None:
         with suppress(RerankError):
             Recipe.from_dict(model.recipe_)
     with suppress(RerankError):
-        Index(folder.parent / "base-index").check_model(model)
+        check_model(Index(folder.parent / "base-index"), model)
 
 
 def plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ import rerank
 from rerank.cli.main import run
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.families.functions import FUNCTIONS
+from rerank.index.model_checks import check_model
 from tests.lucene import anserini
 from tests.tiny import Tiny
 
@@ -123,12 +124,12 @@ def test_model_of_another_collection_of_equal_counts_is_refused_and_says_which_p
     with one, two:
         data = one.features(one.search({"q": "flow"}), {"q": "flow"}, {"q": {"0": 1, "2": 0}})
         model = rerank.LambdaMART(n_estimators=1, min_child_samples=1).fit(data)
-        one.check_model(model)
+        check_model(one, model)
         with pytest.raises(
             ModelMismatchError, match=r"two: expected the index that .* trained on \(checksum: [0-9a-f]+\)"
         ):
-            two.check_model(model)
+            check_model(two, model)
         assert model.fingerprint_ is not None
         model.fingerprint_ = {**model.fingerprint_, "language": "de"}
         with pytest.raises(ModelMismatchError, match=r"\(language: de\), got another \(language: en\). Train on this"):
-            one.check_model(model)
+            check_model(one, model)

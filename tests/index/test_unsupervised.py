@@ -10,7 +10,8 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.index.unsupervised import default_candidates, unsupervised_model
+from rerank.index.default_candidates import default_candidates
+from rerank.index.unsupervised import unsupervised_model
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.ranker import read_model
 from rerank.rankers.standard_scores import SCORES, standardised

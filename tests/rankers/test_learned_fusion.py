@@ -15,8 +15,8 @@ from rerank.exchange.models import export_model
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.fusion_weights import Problem, best_settings, convex_combinations
 from rerank.rankers.imported_weights import ImportedWeights
-from rerank.rankers.judged_lists import LEARNED_DEPTH, JudgedLists
 from rerank.rankers.learned_fusion import JUDGED, Fusion
+from rerank.rankers.lists_of_judged_queries import LEARNED_DEPTH, JudgedLists
 from rerank.rankers.ranker import read_model
 from rerank.retrieval.source_data import source_data, source_directions
 from rerank.types import Run

@@ -14,7 +14,7 @@ from hypothesis import given, settings as examples, strategies as st
 from rerank.index.excerpts import Matcher, excerpt
 from rerank.lucene.documents import stored_fields
 from rerank.service.bodies import json_bytes
-from rerank.service.ranking import check_finite_scores
+from rerank.service.ranked_candidates import check_finite_scores
 from rerank.service.settings import STATUSES
 from tests.service.server import Running, running
 

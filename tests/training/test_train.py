@@ -18,9 +18,10 @@ from rerank.lucene.documents import stored_fields
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.bases import UnsupervisedBase
 from rerank.retrieval.candidates import Candidates
+from rerank.training.defaults import default_ranker
 from rerank.training.folds import groups_by_id, groups_of_topics, logged_groups
 from rerank.training.inputs import TrainingInputs
-from rerank.training.train import default_ranker, train
+from rerank.training.train import train
 from rerank.types.retriever import MOST_DOCUMENTS
 from tests.tiny import Tiny, more_queries
 

@@ -15,7 +15,6 @@ from rerank.errors import InvalidInputError
 from rerank.types import Qrels, RankingData, Run, Topics, ideal_of_rows, pointers, query_rows
 from rerank.types.ids import id_array, id_bytes, row_codes, sort_keys
 from rerank.types.preferences import Preferences
-from rerank.types.ranking_data import labelled_data
 from rerank.types.tie_order import trec_order
 
 # Few letters and lengths about a word of eight bytes: ids that share beginnings, some of more than one byte a letter.
@@ -139,15 +138,6 @@ def test_ideal_holds_all_positive_labels_best_first(table: dict, others: list[st
     expected = [sorted((x for x in table.get(query_id, {}).values() if x > 0), reverse=True) for query_id in asked]
     assert [ideal[a:b].tolist() for a, b in itertools.pairwise(ideal_ptr)] == expected
     assert ideal.dtype == np.float64
-
-
-def test_data_labelled_by_judgements_have_the_labels_of_rows_and_the_ideal_of_queries() -> None:
-    qrels = Qrels.of({"q": {"a": 2, "elsewhere": 3, "c": 0}, "other": {"a": 1}})
-    data = RankingData(id_array(["q"]), np.array([0, 2]), id_array(["b", "a"]), np.zeros((2, 1), np.float32), ("x",))
-    labelled = labelled_data(data, qrels)
-    assert labelled.labels.dtype == np.float64
-    assert labelled.labels.tolist() == [0.0, 2.0]
-    assert labelled.ideal()[0].tolist() == [3.0, 2.0]
 
 
 @given(st.lists(st.lists(labels.map(float), max_size=5), max_size=5))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import rerank
-from rerank.rankers.judged_lists import JudgedLists
 from rerank.rankers.learned_fusion import JUDGED
+from rerank.rankers.lists_of_judged_queries import JudgedLists
 from rerank.retrieval.source_data import source_data
-from tests.oracles import judged_lists as oracle
+from tests.oracles import lists_of_judged_queries as oracle
 from tests.retrieval.test_sources import random_runs
 
 

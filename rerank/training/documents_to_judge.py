@@ -17,8 +17,8 @@ from rerank.errors import InvalidInputError, shown
 from rerank.files.inputs import TopicsLike, topics_of
 from rerank.files.provenance import Share, provenance_file, read_provenance, write_provenance
 from rerank.files.trec import read_qrels, write_qrels
+from rerank.index.default_candidates import default_candidates
 from rerank.index.index import Index
-from rerank.index.unsupervised import default_candidates
 from rerank.metrics.discounted import DCG
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.bases import UNSUPERVISED

@@ -13,7 +13,7 @@ import rerank
 from rerank.errors import InvalidInputError
 from rerank.files.provenance import read_provenance
 from rerank.files.trec import write_qrels
-from rerank.training.judging import Judge, Judgements, pool
+from rerank.training.documents_to_judge import Judge, Judgements, pool
 from tests.tiny import Tiny
 
 
