@@ -1,7 +1,7 @@
 """Families of features, registered by the name that recipes use, and the documentation of each feature.
 
 A new family is a module of `rerank/features/families`, or of another package's entry point, whose class is decorated by
-`register`; families of judgements are in `rerank/history/families.py`.
+`register`; families of judgements are modules of `rerank/history`.
 """
 
 from __future__ import annotations

@@ -55,7 +55,10 @@ class World:
 
     def oracle(self, without: set[str] = frozenset()) -> Learned:  # type: ignore[assignment]
         queries = {query_id: tokens for query_id, tokens in self.queries.items() if query_id not in without}
-        return Learned(self.documents, queries, self.labels, lambda tokens: self.vectors.queries("lsi", [tokens])[0])
+        docs = dict(zip(self.forward.doc_ids.tolist(), self.vectors.all_documents("lsi"), strict=True))
+        return Learned(
+            self.documents, queries, self.labels, lambda tokens: self.vectors.queries("lsi", [tokens])[0], docs
+        )
 
 
 def world(seed: int = 0, n_docs: int = 30, n_queries: int = 24, *, short: bool = False) -> World:

@@ -143,7 +143,7 @@ def test_scores_are_missing_and_never_0_where_nothing_is_known(small: World) -> 
     scores = [score.name for family in learned_families().values() for score in family.scores]
     for name in scores:
         values = data.column(name)
-        assert (values[~np.isnan(values)] > 0).all(), name
+        assert (values[~np.isnan(values)] > 0).all() or name == "history.map", name  # a cosine
         assert np.isnan(values).any(), name
         if name != "history.prior":
             for query_id in ("x_none", "x_new"):

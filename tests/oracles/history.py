@@ -17,12 +17,17 @@ Scores = dict[str, float]
 
 @dataclass
 class Learned:
-    """Documents (fields of tokens), past queries (tokens), and the labels of relevant documents of each."""
+    """Documents (fields of tokens), past queries (tokens), and the labels of relevant documents of each.
+
+    latent       vector of a query
+    latent_docs  vectors of the documents
+    """
 
     documents: Mapping[str, Mapping[str, Tokens]]
     queries: Mapping[str, Tokens]
     labels: Mapping[str, Mapping[str, int]]
     latent: Callable[[Tokens], NDArray[np.float32]]
+    latent_docs: Mapping[str, NDArray[np.float32]]
     kept_terms: int = 40
     n_nearest_docs: int = 20
     n_nearest_queries: int = 30
@@ -116,6 +121,28 @@ class Learned:
                     scores[doc] = scores.get(doc, 0.0) + n * idf * field[term] / (field[term] + saturation)
         return scores
 
+    def mapped(self, query: Tokens, n_unmapped: float = 300.0) -> Scores:
+        def unit(vector: NDArray[np.float32]) -> NDArray[np.float64]:
+            return vector.astype(np.float64) / (np.linalg.norm(vector) or 1.0)
+
+        docs = {doc: unit(vector) for doc, vector in self.latent_docs.items()}
+        pairs = []
+        for query_id, tokens in self.queries.items():
+            labels = self.relevant[query_id]
+            past = unit(self.latent(tokens))
+            if past.any() and any(docs[doc].any() for doc in labels):
+                mean = sum(label * docs[doc] for doc, label in labels.items()) / sum(labels.values())
+                pairs.append((past, mean))
+        own = unit(self.latent(query))
+        identity = np.eye(len(own))
+        likeness = float(np.mean([p @ r for p, r in pairs]))
+        strength = n_unmapped / len(own)
+        left = sum((np.outer(p, p) for p, _ in pairs), strength * identity)
+        right = sum((np.outer(p, r) for p, r in pairs), strength * likeness * identity)
+        mapped = np.linalg.solve(left, right).T @ own
+        norm = np.linalg.norm(mapped)
+        return {doc: float(mapped @ vector / norm) for doc, vector in docs.items() if norm and vector.any()}
+
     def prior(self) -> Scores:
         return dict(Counter(doc for docs in self.relevant.values() for doc in docs))
 
@@ -126,6 +153,7 @@ class Learned:
         return {
             "history.expansion": expansion,
             "history.expansion_smoothed": self.smooth(expansion),
+            "history.map": self.mapped(query),
             "history.neighbours": neighbours,
             "history.neighbours_smoothed": self.smooth(neighbours),
             "history.neighbours_lsi": latent,
