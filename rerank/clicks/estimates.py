@@ -12,8 +12,8 @@ from rerank.clicks.cells import matched_pairs
 from rerank.clicks.models import MODELS
 from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError, check_known, log, shown
+from rerank.runtime.fields import Number, Whole, read_at
 from rerank.types import Floats, Ints, Qrels, RankingData, Shown, counted
-from rerank.types.data_frames import is_whole
 from rerank.types.ids import QUERY_ID, Ids, first_broken
 
 PRIOR = 10.0
@@ -81,8 +81,7 @@ class ClickEstimates(Shown):
             If `grades` is not a whole number from 1 to 20.
 
         """
-        if not is_whole(grades) or not 1 <= grades <= 20:
-            raise InvalidInputError(f"grades: expected a whole number from 1 to 20, got {shown(grades)}. Give one.")
+        grades = read_at("grades", Whole(1, 20), grades)
         steps = np.quantile(self.values, 1.0 - 0.5 ** np.arange(1, grades + 1))
         return np.where(self.clicks > 0, np.searchsorted(steps, self.values, side="right"), 0).astype(np.int64)
 
@@ -204,7 +203,7 @@ def estimate_clicks(
         The click model: examination by position; clicks over expected clicks; examination down to the first click;
         examination down to the last click; click rates, which favour documents that the log ranks high.
     prior : float
-        Number of impressions added to each pair, with the mean value of all pairs; from 0 to below 1e9.
+        Number of impressions added to each pair, with the mean value of all pairs; from 0 to 1e9.
     theta : array of shape (n_positions,), optional
         Examination by position for `pbm`; estimated from the log if None.
 
@@ -224,8 +223,7 @@ def estimate_clicks(
     R. Deffayet, J.-M. Renders, O. Zoeter and M. de Rijke, Unbiased Learning to Rank Meets Reality, arXiv 2404.02543).
 
     """
-    if not 0.0 <= prior < 1e9:
-        raise InvalidInputError(f"prior: expected a number from 0 to below 1e9, got {shown(prior)}. Give another.")
+    prior = read_at("prior", Number(0.0, 1e9), prior)
     if not clicks.clicked.any():
         raise InvalidInputError("clicks: expected at least one click, got none. Give a log with clicks.")
     check_known("click model", model, MODELS)

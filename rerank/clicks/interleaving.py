@@ -24,9 +24,9 @@ import numpy as np
 
 from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError, shown
+from rerank.runtime.fields import COUNT, SEED, read_at
 from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, Run, query_rows
-from rerank.types.data_frames import is_whole
 from rerank.types.intervals import percentile_shares
 
 SAMPLES = 10_000  # of sessions
@@ -114,18 +114,17 @@ def experiment_result(
     Raises
     ------
     InvalidInputError
-        If the log does not have two such rankers, or samples is no whole number from 1.
+        If the log does not have two such rankers, samples is no whole number from 1, or seed none from 0.
 
     """
-    if not is_whole(samples) or samples < 1:
-        raise InvalidInputError(f"samples: expected a whole number from 1, got {shown(samples)}. Pass e.g. {SAMPLES}.")
+    samples = read_at("samples", COUNT, samples)
+    random = np.random.default_rng(read_at("seed", SEED, seed))
     own, sides, names = _of_two(clicks, rankers)
     session = query_rows(own.list_ptr) if own.session is None else own.session
     number = np.unique(session, return_inverse=True)[1]
     of_list = query_rows(own.list_ptr)
     shares = np.bincount(of_list, sides) / np.diff(own.list_ptr)
     is_shared = (shares > 0.0) & (shares < 1.0)
-    random = np.random.default_rng(seed)
     if not is_shared.any():
         return _assigned(own, names, number, sides, samples, random)
     gains = np.where(sides == 0, 1.0, -1.0) * own.clicked
@@ -257,12 +256,12 @@ def interleave(
     Raises
     ------
     InvalidInputError
-        If k is no whole number from 1.
+        If k is no whole number from 1, or random no generator and no whole number from 0.
 
     """
-    if not is_whole(k) or k < 1:
-        raise InvalidInputError(f"k: expected a whole number of documents from 1, got {shown(k)}. Pass e.g. 10.")
-    random = np.random.default_rng(random)
+    k = read_at("k", COUNT, k)
+    if not isinstance(random, np.random.Generator):
+        random = np.random.default_rng(read_at("random", SEED, random))
     first, second = _best_first(first), _best_first(second)
     shorter = min(len(first), len(second), k)
     n_common = next((place for place in range(shorter) if first[place] != second[place]), shorter)

@@ -35,17 +35,27 @@ from rerank.clicks.cells import Cells, matched_pairs
 from rerank.clicks.estimates import checked_theta
 from rerank.clicks.examination import examination
 from rerank.clicks.record import Clicks
-from rerank.errors import InvalidInputError, log
+from rerank.errors import log
 from rerank.files.inputs import RunLike, run_of
 from rerank.runtime.arithmetic import log2_of
+from rerank.runtime.fields import COUNT, SEED, Number, read_at
 from rerank.runtime.products import array_dot
 from rerank.runtime.sums import mean
 from rerank.types import Floats, Ints, Run
-from rerank.types.data_frames import is_whole
 from rerank.types.intervals import block_sizes, percentile_shares
 
 QUERY_SAMPLES = 1000
 NUMBERS_AT_ONCE = 1 << 22  # random numbers that are drawn at once
+
+
+RULE_FIELDS = {
+    "depth": COUNT,
+    "clip": Number(1e-6, 1.0),
+    "most_unseen": Number(0.0, 1.0),
+    "least_effective": Number(0.0),
+    "samples": COUNT,
+    "seed": SEED,
+}
 
 
 @dataclass(frozen=True)
@@ -75,12 +85,8 @@ class ValueRules:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        counts = self.depth, self.samples
-        if not all(is_whole(count) and count >= 1 for count in counts) or not 0.0 < self.clip <= 1.0:
-            raise InvalidInputError(
-                "value: expected whole numbers from 1 as depth and samples, and clip above 0 up to 1, got depth "
-                f"{self.depth}, samples {self.samples} and clip {self.clip}. Change them."
-            )
+        for name, field in RULE_FIELDS.items():
+            read_at(name, field, getattr(self, name))
 
 
 @dataclass(frozen=True)

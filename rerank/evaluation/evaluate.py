@@ -19,8 +19,9 @@ from rerank.metrics.base import GEOMETRIC, LEAST_FACTOR, TEXT, TOTAL, Measure
 from rerank.metrics.ranked_lists import RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import Reliability
+from rerank.runtime.fields import COUNT, Flag, Number, read_at
 from rerank.types import Floats, Ids, Ints, Qrels, Run, Shown, SubtopicQrels, counted, joined_rows, pointers, query_rows
-from rerank.types.data_frames import is_whole, new_frame
+from rerank.types.data_frames import new_frame
 from rerank.types.ids import same_ids, warn_apart
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
@@ -56,15 +57,9 @@ class EvalOptions:
 
     def __post_init__(self) -> None:
         for name in ("complete", "judged_only", "remove_query"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise InvalidInputError(
-                    f"{name}: expected True or False, got {shown(getattr(self, name))}. Pass one of them."
-                )
-        for name, value in (("depth", 1 if self.depth is None else self.depth), ("level", self.level)):
-            if not is_whole(value) or value < 1:
-                raise InvalidInputError(
-                    f"{name}: expected a whole number of at least 1, got {shown(value)}. Pass such a number."
-                )
+            read_at(name, Flag(), getattr(self, name))
+        read_at("depth", replace(COUNT, optional=True), self.depth)
+        read_at("level", COUNT, self.level)
 
 
 class _PerQuery(dict[str, dict[str, Any]]):
@@ -355,7 +350,7 @@ def _evaluated_rows(
     return evaluated, np.bincount(query_rows(query_ptr)[evaluated], minlength=len(counts))
 
 
-def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1) -> Reliability:
+def reliability(qrels: QrelsLike, run: RunLike, *, target: float = 1) -> Reliability:
     """Compare a run of probabilities with judgements.
 
     Parameters
@@ -364,7 +359,7 @@ def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1) -> Reliabili
         Judgements. A document without one is not relevant; queries without one are left out.
     run : Run, mapping, DataFrame or path
         Documents whose scores are probabilities of relevance, as `rerank(..., cutoff=Cutoff())` returns them.
-    target : int
+    target : float
         Smallest label of a relevant document.
 
     Returns
@@ -375,9 +370,10 @@ def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1) -> Reliabili
     Raises
     ------
     InvalidInputError
-        If no query is judged, or a score is not from 0 to 1.
+        If no query is judged, a score is not from 0 to 1, or the target is no number.
 
     """
+    target = read_at("target", Number(), target)
     qrels = qrels_of(qrels)
     run = run_of(run)
     judged = run.select(np.flatnonzero([query_id in qrels for query_id in run]))

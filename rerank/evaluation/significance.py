@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, check_known, shown
+from rerank.errors import InvalidInputError, check_known
 from rerank.evaluation.evaluate import evaluate
 from rerank.files.inputs import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measure
+from rerank.runtime.fields import Number, read_at
 from rerank.runtime.sums import mean, total
 from rerank.types import Floats, Ints, Shown, counted
 from rerank.types.ids import warn_apart
@@ -351,7 +352,8 @@ def prediction_powered(
     Raises
     ------
     InvalidInputError
-        If people judged fewer than two of the machine's queries, or the measure is no mean over queries.
+        If people judged fewer than two of the machine's queries, the measure is no mean over queries, or the level no
+        number between 0 and 1.
 
     References
     ----------
@@ -371,8 +373,7 @@ def prediction_powered(
         raise InvalidInputError(
             f"measure {parsed.name}: expected a mean over queries, got the {parsed.averaging}. Name another measure."
         )
-    if not 0.0 < level < 1.0:
-        raise InvalidInputError(f"level: expected a number between 0 and 1, got {shown(level)}. Write e.g. {LEVEL}.")
+    level = read_at("level", Number(1e-6, 1.0 - 1e-6), level)
     shared = [query_id for query_id in machine if query_id in people]
     if len(shared) < 2:
         raise InvalidInputError(

@@ -14,8 +14,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
-import numpy as np
-
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, log, shown
 from rerank.features.recipe import Recipe
 from rerank.files.irds import data_set_name
@@ -274,7 +272,7 @@ def write_settings(
         "checksums": _paths(inputs, _checksum),
         "resources": dict(resources),
     }
-    write_text(staging / SETTINGS, json.dumps(settings, indent=1, default=np.generic.item) + "\n")
+    write_text(staging / SETTINGS, json.dumps(plain(settings), indent=1) + "\n")
 
 
 def read_settings(folder: Path) -> dict[str, Any]:

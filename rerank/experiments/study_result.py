@@ -19,6 +19,7 @@ from rerank.files.lists import write_folds
 from rerank.files.trec import write_run
 from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.ranker import Ranker
+from rerank.runtime.codec import plain
 from rerank.runtime.output import write_text
 from rerank.training.cross_validation import Try
 from rerank.training.estimate import DEFAULT_METRIC
@@ -222,7 +223,7 @@ def write_result(result: StudyResult, study: Study, folder: Path, topics: Mappin
             for trial in result.trials
         ],
     }
-    write_text(folder / "results.json", json.dumps(figures, indent=1, default=np.generic.item) + "\n")
+    write_text(folder / "results.json", json.dumps(plain(figures), indent=1) + "\n")
 
 
 def _write_trial(trial: Trial, folder: Path, suffix: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.files.inputs import RunLike
 from rerank.index.bound_index import BoundIndex, runs_of_features
@@ -30,8 +30,8 @@ from rerank.rankers.retriever_checks import check_base_run, check_retrievers, tr
 from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.retrieval.tail import with_tail
 from rerank.retrieval.union import UnionRun
+from rerank.runtime.fields import COUNT, read_at
 from rerank.types import Floats, Ints, RankingData, Retriever, Run, Topics, trec_order
-from rerank.types.data_frames import is_whole
 from rerank.types.tie_order import position_order
 from rerank.vectors.scorer import Scorer
 
@@ -127,9 +127,7 @@ class BoundModel:
             is_union = isinstance(run, UnionRun)
             is_alike = run is None or is_union == (not self.candidates.is_single)
             k = (self.candidates.k if is_alike else None) or DEPTH
-        if not is_whole(k) or k < 1:
-            raise InvalidInputError(f"k: expected a whole number of documents from 1, got {shown(k)}. Pass e.g. 100.")
-        return int(k)
+        return int(read_at("k", COUNT, k))
 
     def find(self, topics: Topics, run: RunLike | None, k: int, base: Run | None = None) -> Run:
         """Return the candidates: the given run, or those of the model's sources, of which a single one is cut to k."""
@@ -252,8 +250,7 @@ class BoundModel:
         self, query: str, documents: Any, k: int | None, scores: Any, field: str | None, cutoff: Cutoff | None
     ) -> list[RankedText]:
         """Return texts, which are `listed`, in the model's order, see `rerank.rerank_texts`."""
-        if k is not None and not (is_whole(k) and k >= 1):
-            raise InvalidInputError(f"k: expected a number of texts from 1, got {shown(k)}. Leave it out for all.")
+        read_at("k", replace(COUNT, optional=True), k)
         if not isinstance(query, str):
             raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
         run = self.run_of_texts(texts_of_query(query, documents, scores), field, cutoff=cutoff)

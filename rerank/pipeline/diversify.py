@@ -28,9 +28,9 @@ from rerank.files.inputs import RunLike, run_of
 from rerank.index.index import Index, opened
 from rerank.retrieval.fusion import min_max
 from rerank.runtime.elementary import dot
+from rerank.runtime.fields import Whole, read_at
 from rerank.runtime.kernels import kernel
 from rerank.types import CONTENTS, Floats, Ints, Run
-from rerank.types.data_frames import is_whole
 from rerank.vectors.vectors import ENCODER, LSI
 
 DIVERSIFIED = 100  # first documents of a query that are reordered, where their number is not given
@@ -149,12 +149,11 @@ def diversify(index: Index | str | Path, run: RunLike, method: str = "mmr(0.7)",
 
     """
     weight, space = parse_method(method)
-    if not is_whole(k) or not 1 <= k <= MOST_DIVERSIFIED:
-        raise InvalidInputError(f"k: expected a whole number from 1 to {MOST_DIVERSIFIED}, got {k!r}. Pass e.g. 100.")
+    k = read_at("k", Whole(1, MOST_DIVERSIFIED), k)
     ranking = run_of(run)
     ranking = ranking.take(ranking.trec_order())
     with opened(index) as source:
-        return diversified(ranking, _vectors(source, ranking, space), weight, int(k))
+        return diversified(ranking, _vectors(source, ranking, space), weight, k)
 
 
 def _vectors(index: Index, run: Run, space: str | None) -> VectorsOfRows:

@@ -16,6 +16,7 @@ from rerank.lucene.text_documents import number_in
 from rerank.rankers.bases import UNSUPERVISED
 from rerank.rankers.cutoff import Cutoff
 from rerank.rankers.ranker import Ranker
+from rerank.runtime.fields import COUNT, read_at
 from rerank.types import Topics
 from rerank.types.data_frames import plain_value
 from rerank.types.ids import QUERY
@@ -157,8 +158,7 @@ class DocumentRetriever:
 
         Where the index keeps passages, the metadata have each document's best one as `passage`.
         """
-        if k < 1:
-            raise InvalidInputError(f"k: expected a number of documents from 1, got {k}. Pass e.g. 10.")
+        k = read_at("k", COUNT, k)
         if self.bound is None:
             run = self.index.search({QUERY: query}, k, candidates=str(self.candidates))
         else:

@@ -14,6 +14,7 @@ from typing import Self
 
 from rerank.errors import InvalidInputError, check_known, shown
 from rerank.retrieval.base import known_sources, source
+from rerank.runtime.fields import COUNT, read_at
 from rerank.types import BM25, CONTENTS, Retriever
 from rerank.types.retriever import K1, B, bm25_parameters, bm25_suffix
 
@@ -100,7 +101,7 @@ class Candidates:
         if not isinstance(text, str) or not text.strip():
             raise InvalidInputError(f"candidates: expected sources with their depths, got {shown(text)}. {_REMEDY}")
         items, pairs = zip(*(_parameters(item.strip()) for item in text.split(",")), strict=True)
-        parts = tuple(_part(item, k) for item in items)
+        parts = tuple(_part(item, read_at("k", COUNT, k)) for item in items)
         names = [part.name for part in parts]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:

@@ -21,9 +21,11 @@ J. Lee, Analyses of multiple evidence combination, SIGIR 1997 (min-max).
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -321,12 +323,13 @@ def _check(
         raise InvalidInputError(f"runs: expected two for the method best, got {n_runs}. Fuse two at a time.")
     if method == "best" and missing != "lowest":
         raise InvalidInputError(f"missing: expected lowest beside best, got {missing}. Drop it.")
-    numbers = np.ones(n_runs) if weights is None else np.asarray(weights)
-    if numbers.shape != (n_runs,) or numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
+    numbers = [1.0] * n_runs if weights is None else weights if isinstance(weights, list) else []
+    are_finite = all(isinstance(number, Real) and math.isfinite(number) for number in numbers)
+    if len(numbers) != n_runs or not are_finite:
         raise InvalidInputError(
             f"weights: expected a finite number for each of {n_runs} runs, got {shown(weights)}. Give one weight a run."
         )
-    if not numbers.any():
+    if not any(numbers):
         raise InvalidInputError("weights: expected one that is not 0, got none. Give the better run more weight.")
 
 

@@ -127,6 +127,10 @@ class Whole(Number):
     _kind: ClassVar[tuple[Any, Any, str, str]] = (Integral, int, "a whole number", "d")
 
 
+COUNT = Whole(1, 2**31 - 1)
+SEED = Whole(0, 2**63)
+
+
 @dataclass(frozen=True)
 class Flag(Field):
     """True or false."""
@@ -256,7 +260,7 @@ class Record(Field):
         if missing and not self.partial:
             raise SchemaError(f"the key {missing[0]}", "none")
         return {
-            key: _inside(key, field, value[key]) if key in value else known[key]
+            key: read_at(key, field, value[key]) if key in value else known[key]
             for key, field in self.fields.items()
             if key in known
         }
@@ -273,7 +277,7 @@ class Table(Field):
         if not isinstance(value, Mapping):
             raise SchemaError("an object", shown(value))
         text = Text()
-        return {text.read(key): _inside(_step(key), self.values, inner) for key, inner in value.items()}
+        return {text.read(key): read_at(_step(key), self.values, inner) for key, inner in value.items()}
 
 
 @dataclass(frozen=True)
@@ -288,7 +292,7 @@ class Items(Field):
         """Return each value."""
         if not isinstance(value, list | tuple) or not (value or self.may_be_empty):
             raise SchemaError(f"{self.what}{'' if self.may_be_empty else ', at least one'}", shown(value))
-        return [_inside(f"[{number}]", self.entry, inner) for number, inner in enumerate(value)]
+        return [read_at(f"[{number}]", self.entry, inner) for number, inner in enumerate(value)]
 
 
 @dataclass(frozen=True)
@@ -352,8 +356,8 @@ def at(step: str) -> Iterator[None]:
         raise error.within(step) from None
 
 
-def _inside(step: str, field: Field, value: Any) -> Any:
-    """Read a value inside another one; an error says where it is."""
+def read_at(step: str, field: Field, value: Any) -> Any:
+    """Read an argument, or a value inside another one; an error says which it is."""
     with at(step):
         return field.read(value)
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from ctypes import CFUNCTYPE, c_int
 from functools import cache
+from numbers import Integral
 from typing import Any, TypeVar
 
 from rerank.errors import InvalidInputError
@@ -64,7 +65,8 @@ def thread_count(n_jobs: int | None) -> int:
     """Return the number of threads: one per core for None or -1, at most Numba's number at its start."""
     import numba
 
-    if n_jobs is not None and (n_jobs == 0 or n_jobs < -1):
+    is_known = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool) and n_jobs != 0 and n_jobs >= -1
+    if n_jobs is not None and not is_known:
         raise InvalidInputError(
             f"n_jobs: expected a number of threads from 1, or -1 for all, got {n_jobs}. Leave it out for one a core."
         )

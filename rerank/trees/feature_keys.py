@@ -6,6 +6,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, shown, suggestion
 from rerank.runtime.fields import Field, Text, Whole
+from rerank.types.data_frames import is_whole
 
 
 class FeatureKey(Field):
@@ -26,9 +27,9 @@ def feature_number(names: Sequence[str], feature: str | int, place: str) -> int:
     """Return the number of a feature that is named, or given by its number."""
     if isinstance(feature, str) and feature in names:
         return names.index(feature)
-    if isinstance(feature, int) and feature < len(names):
-        return feature
-    if isinstance(feature, int):
+    if is_whole(feature) and 0 <= feature < len(names):
+        return int(feature)
+    if is_whole(feature):
         raise InvalidInputError(
             f"{place}: expected the number of one of {len(names)} features, from 0, got {feature}. Name the feature."
         )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
+from rerank.runtime.fields import Whole, read_at
 from rerank.runtime.threads import in_threads
 from rerank.types.hash_slots import find_in_slots, hash_slots
 from rerank.types.ids import Ids, Words, id_bytes, id_texts, row_codes, sort_keys
@@ -218,7 +219,7 @@ class QueryTable(Shown):
             Whether each row is.
 
         """
-        return self.places() <= k
+        return self.places() <= read_at("k", Whole(0, 2**31 - 1), k)
 
     def head(self, k: int) -> Self:
         """Return the first k rows of each query, which in retrieved data are the best documents of the first stage.

@@ -21,17 +21,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError
 from rerank.files.source import check_file
 from rerank.runtime import store
 from rerank.runtime.elementary import log
-from rerank.runtime.fields import Field, Names, Plain, Record, Text
+from rerank.runtime.fields import Field, Names, Plain, Record, Text, Whole, read_at
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.store import Blocks, Fault, Kind, Stored, note_path
 from rerank.runtime.threads import kernel_threads
 from rerank.types import CONTENTS, FieldArrays, Floats, ForwardIndex, Ints, pointers
-from rerank.types.data_frames import is_whole
 from rerank.vectors.query_map import learn_query_map
 from rerank.vectors.space import Space, learned_rows, log_idf, rounded, sampled_documents
 from rerank.vectors.svd import SparseRows, right_singular_vectors
@@ -150,11 +149,7 @@ class Vectors:
             The vectors.
 
         """
-        if not is_whole(dimensions) or not 1 <= dimensions <= MOST_DIMENSIONS:
-            raise InvalidInputError(
-                f"dimensions: expected a whole number from 1 to {MOST_DIMENSIONS}, got {shown(dimensions)}. "
-                "Pass e.g. 400."
-            )
+        dimensions = read_at("dimensions", Whole(1, MOST_DIMENSIONS), dimensions)
         forward: ForwardIndex = getattr(index, "forward", index)
         whole = _whole(forward)
         with read_in_order(whole.terms, whole.freqs):

@@ -210,16 +210,23 @@ def test_rankers_without_rows_are_refused(sessions: Clicks) -> None:
         experiment_result(sessions.select(np.arange(2)), ["A", "B"])
 
 
-@pytest.mark.parametrize("samples", [0, True, 2.5])
-def test_no_whole_number_of_samples_is_refused(sessions: Clicks, samples: int) -> None:
-    with pytest.raises(InvalidInputError, match=f"samples: expected a whole number from 1, got {samples}"):
-        experiment_result(sessions, samples=samples)
+@pytest.mark.parametrize("wrong", [{"samples": 0}, {"samples": True}, {"samples": 2.5}, {"seed": -1}, {"seed": "x"}])
+def test_other_samples_and_seeds_than_whole_numbers_are_refused(sessions: Clicks, wrong: dict[str, int]) -> None:
+    ((name, value),) = wrong.items()
+    with pytest.raises(InvalidInputError, match=f"^{name}: expected .*, got {value!r}"):
+        experiment_result(sessions, **wrong)
 
 
 @pytest.mark.parametrize("k", [0, -1, True, 2.5])
 def test_lists_of_no_whole_number_of_documents_are_refused(k: int) -> None:
-    with pytest.raises(InvalidInputError, match=f"k: expected a whole number of documents from 1, got {k}"):
+    with pytest.raises(InvalidInputError, match=f"^k: expected .*1 to 2147483647, got {k}"):
         interleave(FIRST, SECOND, k)
+
+
+@pytest.mark.parametrize("random", [-1, "x", None])
+def test_lists_of_no_source_of_chance_are_refused(random: int) -> None:
+    with pytest.raises(InvalidInputError, match=f"^random: expected .*0 to 9223372036854775808, got {random!r}"):
+        interleave(FIRST, SECOND, 3, random)
 
 
 def test_documents_that_a_ranking_repeats_are_listed_once() -> None:

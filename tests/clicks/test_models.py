@@ -123,7 +123,7 @@ def test_what_cannot_be_estimated_is_refused(judged: Judged) -> None:
     clicks = Clicks.from_rows(["two words", "b"], ["d1", "d1"], [1, 1], [1, 0])
     with pytest.raises(InvalidInputError, match=r"labels: expected queries with ids, got the text 'two words'"):
         estimate_clicks(clicks).to_qrels()
-    with pytest.raises(InvalidInputError, match=r"grades: expected a whole number from 1 to 20, got 0"):
+    with pytest.raises(InvalidInputError, match=r"grades: expected 1 to 20, got 0"):
         estimate_clicks(clicks).grades(0)
     with pytest.raises(InvalidInputError, match=r"grades: expected a whole number from 1 to 20, got 2\.5"):
         estimate_clicks(clicks).grades(2.5)
@@ -131,8 +131,10 @@ def test_what_cannot_be_estimated_is_refused(judged: Judged) -> None:
         estimate_clicks(clicks, "pbmm")
     with pytest.raises(InvalidInputError, match=r"theta: expected it for the model pbm alone, got it for ctr"):
         estimate_clicks(clicks, "ctr", theta=[1.0])
-    with pytest.raises(InvalidInputError, match=r"prior: expected a number from 0 to below 1e9, got -1"):
+    with pytest.raises(InvalidInputError, match=r"prior: expected 0 to 1e\+09, got -1"):
         estimate_clicks(clicks, prior=-1.0)
+    with pytest.raises(InvalidInputError, match=r"prior: expected a number from 0 to 1e\+09, got 'x'"):
+        estimate_clicks(clicks, prior="x")
     with pytest.raises(InvalidInputError, match=r"theta: expected 1 numbers from 0, one for each position, got inf\."):
         estimate_clicks(clicks, theta=[float("inf")])
 

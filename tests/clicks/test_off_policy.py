@@ -126,7 +126,7 @@ def test_share_never_shown_is_that_of_the_first_documents() -> None:
 def test_documents_beyond_the_longest_list_take_no_memory(judged: Judged) -> None:
     clicks = simulate_clicks(*judged, passes=1)
     n_documents = int(np.diff(judged[0].query_ptr).max())
-    deep = off_policy_value(clicks, judged[0], replace(EVERYTHING, depth=10**12))
+    deep = off_policy_value(clicks, judged[0], replace(EVERYTHING, depth=2**31 - 1))
     assert deep == off_policy_value(clicks, judged[0], replace(EVERYTHING, depth=n_documents))
 
 
@@ -134,6 +134,13 @@ def test_wrong_rules_are_refused(judged: Judged) -> None:
     clicks = simulate_clicks(*judged, passes=1)
     with pytest.raises(InvalidInputError, match=r"theta: expected 10 numbers from 0, one for each position"):
         off_policy_value(clicks, judged[0], theta=[1.0])
-    for wrong in ({"clip": 0.0}, {"depth": 0}, {"depth": 2.5}, {"samples": 2.5}, {"samples": True}):
-        with pytest.raises(InvalidInputError, match=r"value: expected whole numbers from 1 as depth and samples, and"):
-            ValueRules(**wrong)
+    for name, wrong in (
+        ("clip", (0.0, "x")),
+        ("depth", (0, 2.5)),
+        ("samples", (2.5, True)),
+        ("seed", (-1,)),
+        ("most_unseen", (1.5,)),
+    ):
+        for value in wrong:
+            with pytest.raises(InvalidInputError, match=f"^{name}: expected .*, got {value!r}"):
+                ValueRules(**{name: value})

@@ -84,7 +84,7 @@ def test_a_measure_of_texts_has_them_by_query_and_no_figure() -> None:
 
 @pytest.mark.parametrize("name", ["complete", "judged_only", "remove_query"])
 def test_an_option_that_is_no_truth_value_is_refused(name: str) -> None:
-    with pytest.raises(InvalidInputError, match=f"{name}: expected True or False, got 'no'"):
+    with pytest.raises(InvalidInputError, match=f"{name}: expected true or false, got 'no'"):
         evaluate({"q": {"d": 1}}, {"q": {"d": 1.0}}, **{name: "no"})  # type: ignore[arg-type]
 
 
@@ -145,10 +145,10 @@ def test_complete_evaluates_a_missing_query_as_an_empty_list() -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"depth": 0}, "depth: expected a whole number of at least 1, got 0"),
-        ({"depth": True}, "depth: expected a whole number of at least 1, got True"),
+        ({"depth": 0}, "depth: expected 1 to 2147483647, got 0"),
+        ({"depth": True}, "depth: expected a whole number from 1 to 2147483647, got True"),
         ({"level": 1.5}, "level: expected a whole"),
-        ({"level": None}, "level: expected a whole number of at least 1, got None"),
+        ({"level": None}, "level: expected a whole number from 1 to 2147483647, got None"),
     ],
 )
 def test_rules_that_are_none_are_refused(rules, message: str) -> None:

@@ -40,5 +40,5 @@ def test_refusals_name_what_is_missing(index: rerank.Index, collection: Tiny) ->
         rerank.diversify(plain, run)
     with pytest.raises(InvalidInputError, match="expected a known name, got 'bert'"):
         rerank.diversify(plain, run, "mmr(0.7,bert)")
-    with pytest.raises(InvalidInputError, match="k: expected a whole number from 1 to 1000, got 0"):
+    with pytest.raises(InvalidInputError, match="k: expected 1 to 1000, got 0"):
         rerank.diversify(plain, run, k=0)

@@ -287,9 +287,9 @@ def test_features_carry_what_made_the_runs(index: rerank.Index, collection: Tiny
 
 
 def test_rerank_names_what_it_cannot_use(index: rerank.Index, model: rerank.LambdaMART, collection: Tiny) -> None:
-    with pytest.raises(InvalidInputError, match="k: expected a whole number of documents from 1, got 0"):
+    with pytest.raises(InvalidInputError, match="k: expected 1 to 2147483647, got 0"):
         rerank.rerank(index, model, collection.topics, k=0)
-    with pytest.raises(InvalidInputError, match="k: expected a whole number of documents from 1, got True"):
+    with pytest.raises(InvalidInputError, match="k: expected a whole number from 1 to 2147483647, got True"):
         rerank.rerank(index, model, collection.topics, k=True)
     with pytest.raises(InvalidInputError, match="run: expected a topic for every query, got none for 'q99'"):
         rerank.rerank(index, model, collection.topics, {"q99": {"d1": 1.0}})

@@ -497,7 +497,7 @@ def test_too_many_texts_are_refused(index: rerank.Index, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("k", [0, -1, 1.5, "3", True])
 def test_k_below_one_is_refused(k: Any, index: rerank.Index, model: rerank.LambdaMART) -> None:
-    with pytest.raises(InvalidInputError, match="k: expected a number of texts from 1"):
+    with pytest.raises(InvalidInputError, match=r"k: expected .*1 to 2147483647"):
         rerank.rerank_texts(model, "amber", ["amber"], k, index=index)
 
 

@@ -355,7 +355,7 @@ def test_retriever_of_candidates_keeps_their_order_and_takes_no_model(
         with pytest.raises(rerank.RerankError, match="candidates: expected no model, min_score or abstain together"):
             DocumentRetriever(index, candidates="rm3", **others)
     for k in (0, -1):
-        with pytest.raises(rerank.RerankError, match=f"k: expected a number of documents from 1, got {k}"):
+        with pytest.raises(rerank.RerankError, match=f"k: expected .*1 to 2147483647, got {k}"):
             DocumentRetriever(index, candidates="rm3").find("amber", k)
 
 

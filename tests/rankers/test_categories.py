@@ -61,7 +61,9 @@ def test_categories_are_split_as_sets_by_all_boosted_rankers(name: str, coloured
     model = kind(**SMALL, categorical_feature=["f3"]).fit(coloured)
     assert model.forest_.categories.tolist() == [3]
     scores = model.predict(unseen)
-    np.testing.assert_array_equal(kind(**SMALL, categorical_feature=[3]).fit(coloured).predict(unseen), scores)
+    np.testing.assert_array_equal(
+        kind(**SMALL, categorical_feature=[np.int64(3)]).fit(coloured).predict(unseen), scores
+    )
     np.testing.assert_allclose(model.contributions(unseen).sum(axis=1), scores, rtol=1e-9, atol=1e-9)
     model.save(tmp_path / "model.json")
     again = read_model(tmp_path / "model.json")

@@ -132,6 +132,7 @@ RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
         ({"method": "weighted"}, "weights: expected them for the method weighted and no other, got none. Give one"),
         ({"method": "weighted", "weights": "1,2"}, "weights: expected a finite number for each of 2 runs, got '1,2'."),
         ({"method": "weighted", "weights": 0.5}, "weights: expected a finite number for each of 2 runs, got 0.5."),
+        ({"method": "weighted", "weights": [[1, 2], 1]}, "weights: expected a finite number for each of 2 runs, got"),
         ({"method": "weighted", "weights": [0.5, None]}, "weights: expected a finite number for each of 2 runs, got"),
         ({"method": "weighted", "weights": {"a": 1, "b": 2}}, "weights: expected a finite number for each of 2 runs"),
         ({"method": "weighted", "weights": [0, 0]}, "weights: expected one that is not 0, got none. Give the better"),

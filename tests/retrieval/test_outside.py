@@ -83,7 +83,7 @@ def test_other_dimensions_unknown_documents_and_wrong_files_are_refused(tmp_path
     ):
         rerank.nearest_run(documents, (queries[0], queries[1][:, :3]))
     for k in (0, True):
-        with pytest.raises(InvalidInputError, match=f"k: expected a number of documents from 1, got {k}"):
+        with pytest.raises(InvalidInputError, match=f"k: expected .*1 to 2147483647, got {k}"):
             rerank.nearest_run(documents, queries, k=k)
     np.save(tmp_path / "alone.npy", documents[1])
     with pytest.raises(MissingFileError, match="expected the ids of the vectors, one a line"):

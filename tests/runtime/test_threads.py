@@ -6,11 +6,13 @@ import multiprocessing
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
 
 import rerank
+from rerank.errors import InvalidInputError
 from rerank.runtime import threads
 from rerank.runtime.threads import in_threads, kernel_threads, thread_count
 
@@ -70,6 +72,12 @@ def test_a_system_without_another_thread_is_without_memory(monkeypatch: pytest.M
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(MemoryError, match="can't start new thread"):
         in_threads(abs, [1, 2], 2)
+
+
+@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, True, "2"])
+def test_no_number_of_threads_is_refused(n_jobs: Any) -> None:
+    with pytest.raises(InvalidInputError, match=f"^n_jobs: expected a number of threads from 1, .* got {n_jobs}"):
+        thread_count(n_jobs)
 
 
 def _threads(n_jobs: int) -> int:

@@ -261,7 +261,7 @@ def test_what_train_returns_is_no_model_and_a_text_no_topics(index: rerank.Index
         rerank.rerank(index, trained, collection.topics)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="expected a file, or texts by query id, got a text: 'amber river'"):
         rerank.rerank(index, trained.model, "amber river")
-    with pytest.raises(InvalidInputError, match="k: expected a whole number of documents from 1, got '10'"):
+    with pytest.raises(InvalidInputError, match="k: expected a whole number from 1 to 2147483647, got '10'"):
         rerank.rerank(index, trained.model, collection.topics, k="10")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="k: expected a whole number of hits from 1, got '10'"):
         index.search("amber", "10")  # type: ignore[arg-type]

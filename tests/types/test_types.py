@@ -100,6 +100,12 @@ def test_head_keeps_the_first_rows_of_each_query(table: dict, k: int) -> None:
         assert list(head[query_id]) == best_first(documents)[:k]
 
 
+@pytest.mark.parametrize("k", [-1, 1.5, True, "2"])
+def test_head_of_no_whole_number_of_rows_is_refused(k: Any) -> None:
+    with pytest.raises(InvalidInputError, match=f"^k: expected .*0 to 2147483647, got {k!r}"):
+        Run.of({"q": {"d": 1.0}}).head(k)
+
+
 @given(judgements)
 def test_qrels_stand_by_ascending_document_id(table: dict) -> None:
     qrels = Qrels.of(table)

@@ -122,7 +122,7 @@ def test_vectors_that_cannot_be_are_refused(vectors: Vectors, forward: ForwardIn
 
 @pytest.mark.parametrize("dimensions", [0, -1, 1.5, True, "4", 5000])
 def test_dimensions_out_of_range_are_refused(forward: ForwardIndex, dimensions: object) -> None:
-    with pytest.raises(InvalidInputError, match="dimensions: expected a whole number from 1 to 4096"):
+    with pytest.raises(InvalidInputError, match=r"dimensions: expected .*1 to 4096"):
         Vectors.learn(forward, dimensions=dimensions)  # type: ignore[arg-type]
 
 

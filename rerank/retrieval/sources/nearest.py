@@ -21,11 +21,11 @@ from rerank.features.match import gather_candidates
 from rerank.files.vectors import checked_vectors, read_vectors
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register
 from rerank.runtime.elementary import dot
+from rerank.runtime.fields import COUNT, read_at
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Floats, Ids, Ints, Run
-from rerank.types.data_frames import is_whole
 from rerank.vectors.coded import CodedVectors
 from rerank.vectors.vectors import LSI
 
@@ -101,8 +101,7 @@ def nearest_run(
         For vectors that are not finite, ids that occur twice, and queries of other dimensions than the documents.
 
     """
-    if not is_whole(k) or k < 1:
-        raise InvalidInputError(f"k: expected a number of documents from 1, got {k!r}. Pass e.g. 1000.")
+    k = read_at("k", COUNT, k)
     doc_ids, vectors = _read(documents)
     query_ids, of_queries = _read(queries)
     if vectors.shape[1] != of_queries.shape[1]:
