@@ -69,7 +69,7 @@ def _observe(index: rerank.Index, model: Any, topics: Any, qrels: rerank.Qrels, 
 
     topics = rerank.Topics(topics)
     bound = BoundModel.of(index, model)
-    run = bound.find(topics, None, DEPTH).head(DEPTH)
+    run = bound.find_candidates(topics, None, DEPTH).head(DEPTH)
     data = bound.features(run, topics)
     relevant, probabilities, query = _labels(qrels, data) > 0, model.probabilities(data), query_rows(data.query_ptr)
     rank = np.empty(data.n_rows, np.int64)

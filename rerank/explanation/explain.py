@@ -365,7 +365,7 @@ def explain(
         if run is not None:
             run = _of_query(run_of(run), query)
         k = bound.depth(None, run)
-        candidates = bound.find(topic, run, k, base)
+        candidates = bound.find_candidates(topic, run, k, base)
         scored = bound.scored(bound.features(candidates, topic, candidates.among_first(k), whole=True), base)
         if (last := bound.last_stage()) is not None:
             stage, scorer = last

@@ -124,12 +124,12 @@ class BoundModel:
         run  the candidates; None: they are retrieved
         """
         if k is None:
-            is_union = isinstance(run, UnionRun)
-            is_alike = run is None or is_union == (not self.candidates.is_single)
+            trained_on_union = not self.candidates.is_single
+            is_alike = run is None or isinstance(run, UnionRun) == trained_on_union
             k = (self.candidates.k if is_alike else None) or DEPTH
         return int(read_at("k", COUNT, k))
 
-    def find(self, topics: Topics, run: RunLike | None, k: int, base: Run | None = None) -> Run:
+    def find_candidates(self, topics: Topics, run: RunLike | None, k: int, base: Run | None = None) -> Run:
         """Return the candidates: the given run, or those of the model's sources, of which a single one is cut to k."""
         if run is not None:
             found = self.documents.candidates_of(run)
@@ -239,7 +239,7 @@ class BoundModel:
         """Return candidates in the model's order, see `rerank.rerank`."""
         check_cutoff(cutoff, self.model)
         depth = self.depth(k, run)
-        candidates = self.find(topics, run, depth, base)
+        candidates = self.find_candidates(topics, run, depth, base)
         is_head = candidates.among_first(depth)
         scored = self.scored(self.features(candidates, topics, is_head), base)
         if cutoff is not None:

@@ -62,7 +62,7 @@ def compare(index: rerank.Index, arguments: argparse.Namespace, client: Any, fol
     for number, (query_id, text) in enumerate(list(topics.items())[: arguments.queries]):
         topic = rerank.Topics.of({query_id: text})
         lists = {k: hits_of(client, text, k) for k in COUNTS}
-        candidates = bound.find(topic, None, depth).head(depth)
+        candidates = bound.find_candidates(topic, None, depth).head(depth)
         scored = bound.scored(bound.features(candidates, topic, whole=True))
         contributions = bound.contributions(scored)
         scores = scored.scores

@@ -268,7 +268,7 @@ def test_contributions_of_some_rows_are_those_among_all_that_were_scored(tmp_pat
     assert isinstance(model.base_, UnsupervisedBase)
     topics = rerank.Topics({"q0": world.topics["q0"]})
     bound = BoundModel.of(index, model)
-    data = bound.features(bound.find(topics, None, 50), topics, whole=True)
+    data = bound.features(bound.find_candidates(topics, None, 50), topics, whole=True)
     whole = model.contributions(data)
     np.testing.assert_allclose(whole.sum(axis=1), model.predict(data), atol=1e-9)
     for rows in ([0], [5, 3], list(range(20))):
