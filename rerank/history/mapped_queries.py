@@ -72,9 +72,9 @@ class MappedQueryFeatures(LearnedFamily):
         sums = np.zeros(queries.shape)
         np.add.at(sums, query, docs * judged.labels[:, None].astype(np.float64))
         totals = np.bincount(query, judged.labels, len(queries))
-        known = queries.any(axis=1) & sums.any(axis=1)
-        relevant = sums / np.where(known, totals, 1.0)[:, None]
-        return Pairs(queries * known[:, None].astype(np.float64), relevant * known[:, None], QueryVectors(vectors, {}))
+        are_known = np.atleast_2d(queries.any(axis=1) & sums.any(axis=1)).T
+        relevant = sums / np.maximum(totals, np.finfo(np.float64).tiny)[:, None]
+        return Pairs(queries.astype(np.float64) * are_known, relevant * are_known, QueryVectors(vectors, {}))
 
     def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 1)."""

@@ -219,7 +219,8 @@ class QueryTable(Shown):
             Whether each row is.
 
         """
-        return self.places() <= read_at("k", Whole(0, 2**31 - 1), k)
+        most: int = read_at("k", Whole(0, 2**31 - 1), k)
+        return self.places() <= most
 
     def head(self, k: int) -> Self:
         """Return the first k rows of each query, which in retrieved data are the best documents of the first stage.
