@@ -5,7 +5,7 @@
 # of ten that share most of them say little then: of eleven documents four have a score below 1, and the other seven
 # have 1 and stand in the order in which the first list names them. With N = 1000, documents of the collection, all
 # scores are below 1, and documents that are in three lists stand above those in two, whichever run is first.
-# Why it matters: a document at ranks 5, 5 and 10 of three systems ties with one at rank 10 of one of them, and measures
+# Why it matters: a document at ranks 4, 5 and 10 of three systems ties with one at ranks 8 and 10 of two, and measures
 # at ten see the first run from rank 5 on. It looks as if fusion hardly changed it, and another order of the runs gives
 # another value.
 # Source: manual of RobustRankAggreg, aggregateRanks (N: by default the number of unique elements; Details: N has a
