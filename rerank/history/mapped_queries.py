@@ -16,6 +16,7 @@ Bai et al., Learning to rank with (a lot of) word features, Information Retrieva
 """
 
 from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,8 +26,8 @@ from rerank.features.families.cosines import cosine_feature, fill_cosines
 from rerank.features.family import Missing, register
 from rerank.history.judged import HistoryQuery, IndexHistory
 from rerank.history.learned_family import LearnedFamily
-from rerank.runtime.products import cross_product, inverse_matrix, product
-from rerank.types import CONTENTS, Floats, Ints, query_rows
+from rerank.runtime.products import array_dot, cross_product, inverse_matrix, product
+from rerank.types import CONTENTS, Floats, Ints
 from rerank.vectors.query_vectors import QueryVectors
 from rerank.vectors.space import unit_vectors
 from rerank.vectors.vectors import LSI
@@ -67,13 +68,15 @@ class MappedQueryFeatures(LearnedFamily):
         """Return the vectors of judged queries and of their relevant documents."""
         judged = history.judged
         queries = unit_vectors(vectors.queries(LSI, history.terms)[:, :DIMENSIONS])
-        docs = unit_vectors(vectors.documents(LSI, CONTENTS, judged.docs)[:, :DIMENSIONS])
-        query = query_rows(judged.doc_ptr)
-        sums = np.zeros(queries.shape)
-        np.add.at(sums, query, docs * judged.labels[:, None].astype(np.float64))
-        totals = np.bincount(query, judged.labels, len(queries))
-        are_known = np.atleast_2d(queries.any(axis=1) & sums.any(axis=1)).T
-        relevant = sums / np.maximum(totals, np.finfo(np.float64).tiny)[:, None]
+        distinct, rows = np.unique(judged.docs, return_inverse=True)
+        docs = unit_vectors(vectors.documents(LSI, CONTENTS, distinct)[:, :DIMENSIONS]).astype(np.float64)
+        labels = judged.labels.astype(np.float64)
+        relevant = np.zeros(queries.shape)
+        for query, (first, last) in enumerate(pairwise(judged.doc_ptr.tolist())):
+            if last > first:
+                weights = labels[first:last, None]
+                relevant[query] = (weights * docs[rows[first:last]]).sum(axis=0) / weights.sum()
+        are_known = np.atleast_2d(queries.any(axis=1) & relevant.any(axis=1)).T
         return Pairs(queries.astype(np.float64) * are_known, relevant * are_known, QueryVectors(vectors, {}))
 
     def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
@@ -95,6 +98,6 @@ def _learned_map(pairs: Pairs, hidden: Ints) -> Floats:
     n_known = max(np.count_nonzero(queries.any(axis=1)), 1)
     unit = np.eye(queries.shape[1])
     strength = UNMAPPED / queries.shape[1]
-    likeness = (queries * relevant).sum() / n_known
+    likeness = array_dot(queries.ravel(), relevant.ravel()) / n_known
     squares = cross_product(queries, queries) + strength * unit
     return product(inverse_matrix(squares), cross_product(queries, relevant) + strength * likeness * unit)
