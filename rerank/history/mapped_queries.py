@@ -76,7 +76,7 @@ class MappedQueryFeatures(LearnedFamily):
             if last > first:
                 weights = labels[first:last, None]
                 relevant[query] = (weights * docs[rows[first:last]]).sum(axis=0) / weights.sum()
-        are_known = np.atleast_2d(queries.any(axis=1) & relevant.any(axis=1)).T
+        are_known = np.logical_and(queries.any(axis=1), relevant.any(axis=1))[:, None]
         return Pairs(queries.astype(np.float64) * are_known, relevant * are_known, QueryVectors(vectors, {}))
 
     def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
