@@ -128,7 +128,7 @@ class Whole(Number):
 
 
 COUNT = Whole(1, 2**31 - 1)
-SEED = Whole(0, 2**63)
+SEED = Whole(0, 2**64 - 1)
 
 
 @dataclass(frozen=True)

@@ -225,7 +225,7 @@ def test_lists_of_no_whole_number_of_documents_are_refused(k: int) -> None:
 
 @pytest.mark.parametrize("random", [-1, "x", None])
 def test_lists_of_no_source_of_chance_are_refused(random: int) -> None:
-    with pytest.raises(InvalidInputError, match=f"^random: expected .*0 to 9223372036854775808, got {random!r}"):
+    with pytest.raises(InvalidInputError, match=f"^random: expected .*0 to 18446744073709551615, got {random!r}"):
         interleave(FIRST, SECOND, 3, random)
 
 
