@@ -5,7 +5,7 @@
 # "plants that are not safe for cats" and finds another one, and "forest and birds" wants both words where "forest
 # birds" wants one of them. In double quotes not is a word; && and ! mean nothing. match_string has no operators.
 # Why it matters: questions have these words, and who asks for plants that are not safe gets all texts but the answer.
-# The same queries in small letters found other texts in the engine before.
+# Queries that are lowered before they are sent, as is usual, are no safer.
 # Source: docstrings of zvec, Fts (query_string is an expression with +, - and phrases, match_string natural language)
 # and FtsQueryParam (default_operator).
 
