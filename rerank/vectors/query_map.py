@@ -1,7 +1,8 @@
 """The map of queries: from the vector of a few words to that of documents about them, learned without judgements.
 
-The first words of a document, its title or 20 words, stand for a query, and its other words for a relevant document.
-With q and d, the vectors of norm 1 of the first and of the other words of each document, M minimises
+The title of a document, or its first 20 words, stands for a query, and its other words for a relevant document. The
+whole document may begin or end with the title, or be without it. With q and d, the vectors of norm 1 of the query and
+of the other words of each document, M minimises
 
     sum of |q' M - d'|^2 + s * |M - c * I|^2
 
@@ -36,27 +37,27 @@ def learn_query_map(space: Space, field: FieldArrays, titles: FieldArrays | None
     """Return the map M of queries, (dimensions, dimensions) float64; None where there is nothing to learn it from.
 
     field   the whole documents
-    titles  the field that the documents begin with; None: their first words are learned from
+    titles  the field of their titles; None: their first words are learned from
     """
     if field.positions is None:
         return None
     docs = sampled_documents(len(field.lengths), MOST_PAIRS)
     postings, doc_ptr = rows_of_groups(field.doc_ptr, docs)
+    terms = field.terms[postings]
     first = np.zeros(len(postings), np.int32)
     others = np.zeros(len(postings), np.int32)
-    no_titles = np.zeros(len(field.lengths) + 1, np.int64), np.empty(0, np.int32)
-    of_titles = None if titles is None or titles.positions is None else (titles.position_ptr, titles.positions)
+    no_titles = np.zeros(len(field.lengths) + 1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32)
+    of_titles = no_titles if titles is None else (titles.doc_ptr, titles.terms, titles.freqs)
     _divide_words(
         docs,
-        read_only_view(field.doc_ptr),
-        read_only_view(field.freqs),
+        tuple(map(read_only_view, (field.doc_ptr, field.terms, field.freqs))),
         tuple(map(read_only_view, (field.position_ptr, field.positions))),
-        tuple(map(read_only_view, of_titles or no_titles)),
+        tuple(map(read_only_view, of_titles)),
         first,
         others,
     )
-    terms = field.terms[postings]
     queries, relevant = (_units_of(space, doc_ptr, terms, freqs) for freqs in (first, others))
+    queries += unit_vectors(space.project(*of_titles, docs))  # one of both is 0
     pairs = np.flatnonzero(queries.any(axis=1) & relevant.any(axis=1))
     if not len(pairs):
         return None
@@ -76,28 +77,36 @@ def _units_of(space: Space, doc_ptr: Ints, terms: NDArray[np.int32], freqs: NDAr
 
 
 @kernel()
-def _divide_words(docs, doc_ptr, freqs, field_positions, title_positions, first, others):
-    """Count the first and the other words of each document that has enough others.
+def _divide_words(docs, field_postings, field_positions, title_postings, first, others):
+    """Count the first words of each document without a title, and the other words of each that has enough.
 
-    field_positions, title_positions  position_ptr and positions of the whole documents and of their titles
-    first, others                     frequencies of each posting of `docs`, document by document, 0 before; OUT
+    field_postings, title_postings  doc_ptr, terms and freqs of the whole documents and of their titles
+    field_positions                 position_ptr and positions of the whole documents
+    first, others                   frequencies of each posting of `docs`, document by document, 0 before; OUT
     """
+    doc_ptr, terms, freqs = field_postings
     position_ptr, positions = field_positions
-    title_ptr, of_titles = title_positions
+    title_ptr, title_terms, title_freqs = title_postings
     start = 0
     for doc in docs:
-        end = FIRST_WORDS
-        if title_ptr[doc + 1] > title_ptr[doc]:
-            end = of_titles[title_ptr[doc] : title_ptr[doc + 1]].max() + 1
-        own_positions = positions[position_ptr[doc] : position_ptr[doc + 1]]
+        title = title_ptr[doc]
+        end_title = title_ptr[doc + 1]
+        has_title = title < end_title
+        token = position_ptr[doc]
         n_postings = doc_ptr[doc + 1] - doc_ptr[doc]
-        if (own_positions >= end).sum() >= LEAST_OTHERS:
-            token = 0
-            for posting in range(n_postings):
-                for _ in range(freqs[doc_ptr[doc] + posting]):
-                    if own_positions[token] < end:
-                        first[start + posting] += 1
-                    else:
-                        others[start + posting] += 1
-                    token += 1
+        for posting in range(n_postings):
+            term = terms[doc_ptr[doc] + posting]
+            freq = freqs[doc_ptr[doc] + posting]
+            while title < end_title and title_terms[title] < term:
+                title += 1
+            if title < end_title and title_terms[title] == term:
+                others[start + posting] = max(freq - title_freqs[title], 0)
+            else:
+                others[start + posting] = freq
+            if not has_title:
+                first[start + posting] = (positions[token : token + freq] < FIRST_WORDS).sum()
+                others[start + posting] = freq - first[start + posting]
+            token += freq
+        if others[start : start + n_postings].sum() < LEAST_OTHERS:
+            others[start : start + n_postings] = 0
         start += n_postings

@@ -86,6 +86,22 @@ def test_map_is_the_least_squares_of_first_and_other_words(
     np.testing.assert_allclose(found, least_squares(pairs), atol=1e-5)
 
 
+@pytest.mark.parametrize("place", ["at the end", "in a field of its own"])
+def test_map_does_not_depend_on_where_the_title_is(documents: dict[str, Any], place: str) -> None:
+    texts = {}
+    for name, fields in documents.items():
+        title = fields["title"]
+        body = [word for word in fields["contents"][len(title) :] if word not in title]
+        if title:
+            whole = [*body, *title] if place == "at the end" else body
+            texts[name] = {"contents": whole, "begun by title": [*title, *body], "title": title}
+    fields = forward_index(texts).fields
+    space = learn_lsi(fields["contents"], 5)[0]
+    found, expected = (learn_query_map(space, fields[name], fields["title"]) for name in ("contents", "begun by title"))
+    assert found is not None
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_there_is_no_map_without_positions_or_long_documents(
     documents: dict[str, Any], collection: ForwardIndex, space: Space
 ) -> None:
