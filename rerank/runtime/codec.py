@@ -37,7 +37,7 @@ def plain(value: Any) -> Any:
         return value.to_dict()
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Mapping):
         return {name: plain(inner) for name, inner in value.items()}

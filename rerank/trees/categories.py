@@ -28,9 +28,9 @@ class CategoryFeatures(Field):
 
     def read(self, value: object) -> str | list[str | int]:
         """Return the features."""
-        if value == AUTO:
-            return AUTO
         if isinstance(value, str):
+            if value == AUTO:
+                return AUTO
             raise SchemaError(self.accepts(), shown(value))
         keys: list[str | int] = Items(FeatureKey(), may_be_empty=True).read(as_list(value))
         return keys

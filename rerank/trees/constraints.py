@@ -55,7 +55,8 @@ class FeatureGroups(Field):
         """Return the groups."""
         if value is None:
             return None
-        groups = [as_list(group) for group in value] if isinstance(value, list | tuple) else value
+        given = as_list(value)
+        groups = [as_list(group) for group in given] if isinstance(given, list) else given
         read: list[list[str | int]] = Items(Items(FeatureKey())).read(groups)
         if len(read) > MOST_GROUPS:
             raise SchemaError(f"at most {MOST_GROUPS} groups", str(len(read)))

@@ -1,6 +1,7 @@
 """Features as users give them to a ranker: by name, or by number from 0."""
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 
@@ -20,16 +21,16 @@ class FeatureKey(Field):
 
 def as_list(value: object) -> object:
     """Return a tuple or an array as a list, and anything else as it is."""
-    return list(value) if isinstance(value, tuple | np.ndarray) else value
+    return value.tolist() if isinstance(value, np.ndarray) else list(value) if isinstance(value, tuple) else value
 
 
 def feature_number(names: Sequence[str], feature: str | int, place: str) -> int:
     """Return the number of a feature that is named, or given by its number."""
     if isinstance(feature, str) and feature in names:
         return names.index(feature)
-    if is_whole(feature) and 0 <= feature < len(names):
+    if isinstance(feature, Integral) and feature < len(names):
         return int(feature)
-    if is_whole(feature):
+    if isinstance(feature, Integral):
         raise InvalidInputError(
             f"{place}: expected the number of one of {len(names)} features, from 0, got {feature}. Name the feature."
         )

@@ -200,3 +200,18 @@ def test_damaged_categories_are_refused(categories: object, coloured) -> None:
     stored["categories"] = categories
     with pytest.raises(InvalidInputError, match="categories"):
         model_from_dict(stored)
+
+
+@pytest.mark.parametrize(
+    "chosen", [np.array([3, 2]), [np.int64(3), np.int64(2)], (3, 2)], ids=["array", "scalars", "tuple"]
+)
+@pytest.mark.parametrize("name", ["categorical_feature", "interaction_constraints"])
+def test_features_are_chosen_by_numpys_numbers(coloured: RankingData, name: str, chosen: Any, tmp_path: Any) -> None:
+    groups = name == "interaction_constraints"
+    expected, found = (
+        LambdaMART(**SMALL, **{name: [each] if groups else each}).fit(coloured) for each in ([3, 2], chosen)
+    )
+    np.testing.assert_array_equal(found.predict(coloured), expected.predict(coloured))
+    found.save(tmp_path / "model.json")
+    again = read_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(again.predict(coloured), expected.predict(coloured))

@@ -80,3 +80,8 @@ def test_field_with_a_default_may_be_missing() -> None:
 def test_fault_is_named_by_its_path(change: dict, message: str) -> None:
     with pytest.raises(SchemaError, match=message):
         restored(Outer, {**plain(example()), **change})
+
+
+def test_numpys_scalars_are_plain_numbers() -> None:
+    values = plain({"n": np.int64(3), "x": [np.float32(0.5), np.bool_(True)], "of": np.array(2)})
+    assert json.dumps(values) == '{"n": 3, "x": [0.5, true], "of": 2}'
