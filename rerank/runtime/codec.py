@@ -41,8 +41,6 @@ def plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Mapping):
         return {name: plain(inner) for name, inner in value.items()}
-    if isinstance(value, np.generic):
-        return value.item()
     return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 

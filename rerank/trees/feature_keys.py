@@ -1,7 +1,6 @@
 """Features as users give them to a ranker: by name, or by number from 0."""
 
 from collections.abc import Sequence
-from numbers import Integral
 
 import numpy as np
 
@@ -28,9 +27,9 @@ def feature_number(names: Sequence[str], feature: str | int, place: str) -> int:
     """Return the number of a feature that is named, or given by its number."""
     if isinstance(feature, str) and feature in names:
         return names.index(feature)
-    if isinstance(feature, Integral) and feature < len(names):
+    if is_whole(feature) and feature < len(names):
         return int(feature)
-    if isinstance(feature, Integral):
+    if is_whole(feature):
         raise InvalidInputError(
             f"{place}: expected the number of one of {len(names)} features, from 0, got {feature}. Name the feature."
         )

@@ -202,16 +202,12 @@ def test_damaged_categories_are_refused(categories: object, coloured) -> None:
         model_from_dict(stored)
 
 
-@pytest.mark.parametrize(
-    "chosen", [np.array([3, 2]), [np.int64(3), np.int64(2)], (3, 2)], ids=["array", "scalars", "tuple"]
-)
+@pytest.mark.parametrize("chosen", [np.array([3, 5]), [np.int64(3), np.int64(5)]], ids=["array", "scalars"])
 @pytest.mark.parametrize("name", ["categorical_feature", "interaction_constraints"])
 def test_features_are_chosen_by_numpys_numbers(coloured: RankingData, name: str, chosen: Any, tmp_path: Any) -> None:
+    data = replace(coloured, X=np.column_stack([coloured.X[:, :5], coloured.X[:, 3], coloured.X[:, 6:]]))
     groups = name == "interaction_constraints"
-    expected, found = (
-        LambdaMART(**SMALL, **{name: [each] if groups else each}).fit(coloured) for each in ([3, 2], chosen)
-    )
-    np.testing.assert_array_equal(found.predict(coloured), expected.predict(coloured))
+    expected, found = (LambdaMART(**SMALL, **{name: [each] if groups else each}).fit(data) for each in ([3, 5], chosen))
     found.save(tmp_path / "model.json")
-    again = read_model(tmp_path / "model.json")
-    np.testing.assert_array_equal(again.predict(coloured), expected.predict(coloured))
+    for model in (found, read_model(tmp_path / "model.json")):
+        np.testing.assert_array_equal(model.predict(data), expected.predict(data))
