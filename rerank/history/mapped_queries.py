@@ -95,7 +95,7 @@ class MappedQueryFeatures(LearnedFamily):
 def _learned_map(pairs: Pairs, hidden: Ints) -> Floats:
     """Return N, (dimensions, dimensions), of all judged queries but the hidden ones; zeros where there is none."""
     queries, relevant = (np.delete(vectors, hidden, axis=0) for vectors in pairs[:2])
-    n_known = max(np.count_nonzero(queries.any(axis=1)), 1)
+    n_known = int(np.count_nonzero(queries.any(axis=1))) or 1
     unit = np.eye(queries.shape[1])
     strength = UNMAPPED / queries.shape[1]
     likeness = array_dot(queries.ravel(), relevant.ravel()) / n_known
